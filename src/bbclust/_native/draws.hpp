@@ -1,0 +1,254 @@
+// Bootstrap replicas: Efron, Rubin, and the proper Bayesian bootstrap (Algorithm 1).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "panels.hpp"
+#include "rng.hpp"
+
+namespace bbclust {
+
+enum class Resampling : int { proper = 0, rubin = 1, efron = 2 };
+enum class Weighting : int { weights = 0, resample = 1 };
+
+// F0 as a mixture of Gaussians. A component's covariance is A'A with A of shape (rank, d), so any
+// positive semi-definite matrix will do, a point mass (rank zero) too.
+struct Mixture {
+    int n_components = 0;
+    const double* cumulative = nullptr;     // (n_components,), cumulative weights, last = 1
+    const double* means = nullptr;          // (n_components, d)
+    const double* factor_rows = nullptr;    // (sum of ranks, d)
+    const std::int64_t* offsets = nullptr;  // (n_components + 1,), first row of each factor
+};
+
+// Draws from F0 that were made elsewhere, for priors the engine does not know.
+template <class T>
+struct GivenDraws {
+    const T* points = nullptr;              // all replicas of the block, one after the other
+    const std::int64_t* offsets = nullptr;  // (replicas + 1,)
+};
+
+// What all replicas of one run share.
+template <class T>
+struct DrawPlan {
+    std::uint64_t seed = 0;
+    Resampling resampling = Resampling::proper;
+    Weighting weighting = Weighting::weights;
+    std::int64_t n_draws = 0;      // m
+    double prior_weight = 0;       // omega = k / (k + n)
+    const T* rows = nullptr;       // (n, d), centred
+    std::int64_t n = 0;
+    int d = 0;
+    const double* row_weights = nullptr;     // (n,), mean one; null when all are one
+    const double* row_cumulative = nullptr;  // (n,), cumulative shares; null when all are equal
+    Mixture mixture;
+
+    double shape() const {  // (n + k) / m of Algorithm 1, step 4
+        return static_cast<double>(n) / (1.0 - prior_weight) / static_cast<double>(n_draws);
+    }
+};
+
+// A replica: distinct rows of the table (row >= 0) and draws from the prior (row = -1), with the
+// weights of repeated draws added up. Weights sum to the number of draws.
+template <class T>
+struct Replica {
+    Panels<T> panels;
+    std::vector<std::int64_t> row;
+};
+
+template <class T>
+class Drawer {
+public:
+    explicit Drawer(const DrawPlan<T>& plan) : plan_(plan), point_(plan.d) {}
+
+    // `given`: this replica's draws from F0, or null to draw from the mixture.
+    void draw(std::int64_t replica, const T* given, Replica<T>& out) {
+        if (plan_.resampling == Resampling::rubin)
+            weigh_all_rows(replica, out);
+        else
+            draw_points(replica, given, out);
+        out.row.resize(out.panels.n);
+        mass_.resize(out.panels.n);
+        scale_weights();
+        if (plan_.weighting == Weighting::resample && plan_.resampling != Resampling::efron)
+            resample(replica);
+        for (std::size_t i = 0; i < mass_.size(); ++i)
+            out.panels.weights[i] = static_cast<T>(mass_[i]);
+        out.panels.close();
+    }
+
+private:
+    // Rubin 1981: every row, weight Gamma(w_i).
+    void weigh_all_rows(std::int64_t replica, Replica<T>& out) {
+        begin(plan_.n, out);
+        for (std::int64_t i = 0; i < plan_.n; ++i) add(plan_.rows + i * plan_.d, i, 0.0, out);
+        Gammas(plan_.seed, Stage::weights, replica)
+            .next(plan_.n, [&](std::int64_t i) { return plan_.row_weights ? plan_.row_weights[i] : 1.0; },
+                  mass_.data());
+    }
+
+    // Algorithm 1, steps 3 and 4; Efron is the case without prior and with equal weights.
+    void draw_points(std::int64_t replica, const T* given, Replica<T>& out) {
+        const bool efron = plan_.resampling == Resampling::efron;
+        // One uniform decides a draw: below omega it names a component of the prior, above it a row.
+        const double prior_weight = efron ? 0.0 : plan_.prior_weight;
+        const double data_weight = 1.0 - prior_weight;
+        auto share_of_data = [&](double u) { return (u - prior_weight) / data_weight; };
+        const double shape = plan_.shape();
+        Stream selection(make_key(plan_.seed, Stage::selection, 0, replica));
+        Gammas gammas(plan_.seed, Stage::weights, replica);
+        begin(plan_.n_draws, out);
+        if (static_cast<std::int64_t>(slot_.size()) != plan_.n) slot_.assign(plan_.n, -1);
+        std::uint64_t words[chunk];
+        double weights[chunk];
+        std::fill_n(weights, chunk, 1.0);
+        for (std::int64_t start = 0; start < plan_.n_draws; start += chunk) {
+            const std::int64_t n = std::min(chunk, plan_.n_draws - start);
+            selection.words(words, (n + 3) / 4 * 4);
+            if (!efron) gammas.next(n, [shape](std::int64_t) { return shape; }, weights);
+            std::int64_t from_data[chunk], from_prior[chunk], n_data = 0, n_prior = 0;
+            for (std::int64_t i = 0; i < n; ++i) {  // no branch: it could not be predicted
+                const bool prior = uniform_from(words[i]) < prior_weight;
+                from_data[n_data] = from_prior[n_prior] = i;
+                n_prior += prior;
+                n_data += !prior;
+            }
+            for (std::int64_t t = 0; t < n_data; ++t)
+                add_row(row_at(share_of_data(uniform_from(words[from_data[t]]))), weights[from_data[t]], out);
+            if (!given) draw_normals(replica, start, from_prior, n_prior);
+            for (std::int64_t t = 0; t < n_prior; ++t) {
+                const std::int64_t i = from_prior[t];
+                if (given) {
+                    add(given, -1, weights[i], out);
+                    given += plan_.d;
+                } else {
+                    draw_from_mixture(uniform_from(words[i]) / plan_.prior_weight,
+                                      normals_.data() + t * normals_per_draw());
+                    add(point_.data(), -1, weights[i], out);
+                }
+            }
+        }
+        for (std::int64_t i = 0; i < out.panels.n; ++i)
+            if (out.row[i] >= 0) slot_[out.row[i]] = -1;
+    }
+
+    // The normals of some draws start + which[0 .. n), one draw after the other.
+    void draw_normals(std::int64_t replica, std::int64_t start, const std::int64_t* which,
+                      std::int64_t n) {
+        const std::int64_t blocks = normals_per_draw() / 4;
+        block_indices_.resize(n * blocks);
+        normal_words_.resize(4 * n * blocks);
+        normals_.resize(4 * n * blocks);
+        for (std::int64_t t = 0; t < n; ++t)
+            for (std::int64_t b = 0; b < blocks; ++b)
+                block_indices_[t * blocks + b] = (start + which[t]) * blocks + b;
+        philox_blocks(make_key(plan_.seed, Stage::normals, 0, replica), block_indices_.data(),
+                      n * blocks, normal_words_.data());
+        normals_from(normal_words_.data(), 4 * n * blocks, normals_.data());
+    }
+
+    // Whole blocks, so that a draw's normals are found without counting those before it.
+    std::int64_t normals_per_draw() const { return (plan_.d + 3) / 4 * 4; }
+
+    // u: where in [0, 1) the draw falls among the components.
+    void draw_from_mixture(double u, const double* normals) {
+        const Mixture& mixture = plan_.mixture;
+        std::int64_t j = 0;  // the first component whose cumulative weight exceeds u
+        for (int t = 0; t + 1 < mixture.n_components; ++t) j += mixture.cumulative[t] <= u;
+        const std::int64_t d = plan_.d, rank = mixture.offsets[j + 1] - mixture.offsets[j];
+        const double* mean = mixture.means + j * d;
+        const double* factor = mixture.factor_rows + mixture.offsets[j] * d;
+        std::int64_t f = 0;
+        for (; f + 4 <= d; f += 4) {  // four features at a time stay in registers
+            double x[4];
+            for (int i = 0; i < 4; ++i) x[i] = mean[f + i];
+            for (std::int64_t t = 0; t < rank; ++t)
+                for (int i = 0; i < 4; ++i) x[i] += normals[t] * factor[t * d + f + i];
+            for (int i = 0; i < 4; ++i) point_[f + i] = x[i];
+        }
+        for (; f < d; ++f) {
+            double x = mean[f];
+            for (std::int64_t t = 0; t < rank; ++t) x += normals[t] * factor[t * d + f];
+            point_[f] = x;
+        }
+    }
+
+    void add_row(std::int64_t row, double weight, Replica<T>& out) {
+        if (slot_[row] >= 0) {
+            mass_[slot_[row]] += weight;
+            return;
+        }
+        slot_[row] = static_cast<std::int32_t>(out.panels.n);
+        add(plan_.rows + row * plan_.d, row, weight, out);
+    }
+
+    std::int64_t row_at(double u) const {
+        if (!plan_.row_cumulative)
+            return std::min(static_cast<std::int64_t>(u * static_cast<double>(plan_.n)), plan_.n - 1);
+        const double* begin = plan_.row_cumulative;
+        return std::min<std::int64_t>(std::upper_bound(begin, begin + plan_.n, u) - begin, plan_.n - 1);
+    }
+
+    // The weights as probabilities of a second draw of as many points.
+    void resample(std::int64_t replica) {
+        std::vector<double>& cumulative = cumulative_;
+        cumulative.resize(mass_.size());
+        double total = 0;
+        for (std::size_t i = 0; i < mass_.size(); ++i) cumulative[i] = total += mass_[i];
+        std::fill(mass_.begin(), mass_.end(), 0.0);
+        Stream words(make_key(plan_.seed, Stage::resampling, 0, replica));
+        const std::int64_t n_draws = total_draws();
+        for (std::int64_t i = 0; i < n_draws; ++i) {
+            const std::size_t at = std::upper_bound(cumulative.begin(), cumulative.end(),
+                                                    words.uniform() * total) - cumulative.begin();
+            mass_[std::min(at, mass_.size() - 1)] += 1.0;
+        }
+    }
+
+    std::int64_t total_draws() const {
+        return plan_.resampling == Resampling::rubin ? plan_.n : plan_.n_draws;
+    }
+
+    void begin(std::int64_t points, Replica<T>& out) {
+        out.panels.reserve(points, plan_.d);
+        out.row.resize(points);
+        mass_.resize(points);
+    }
+
+    template <class S>
+    void add(const S* point, std::int64_t row, double weight, Replica<T>& out) {
+        out.row[out.panels.n] = row;
+        mass_[out.panels.n] = weight;
+        out.panels.append(point, T(0));
+    }
+
+    void scale_weights() {
+        double total = 0;
+        for (double mass : mass_) total += mass;
+        const double factor = static_cast<double>(total_draws()) / total;
+        for (double& mass : mass_) mass *= factor;
+    }
+
+    static constexpr std::int64_t chunk = 256;
+
+    const DrawPlan<T>& plan_;
+    std::vector<std::uint64_t> block_indices_, normal_words_;
+    std::vector<double> normals_;
+    std::vector<double> point_;
+    std::vector<double> mass_;
+    std::vector<double> cumulative_;
+    std::vector<std::int32_t> slot_;  // row -> its place in the replica, -1 outside
+};
+
+// How many draws of a replica come from the prior.
+inline std::int64_t count_prior_draws(std::uint64_t seed, std::int64_t replica,
+                                      std::int64_t n_draws, double prior_weight) {
+    Stream selection(make_key(seed, Stage::selection, 0, replica));
+    std::int64_t count = 0;
+    for (std::int64_t i = 0; i < n_draws; ++i) count += selection.uniform() < prior_weight;
+    return count;
+}
+
+}  // namespace bbclust

@@ -1,0 +1,370 @@
+// Weighted Lloyd iterations on panels of points.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "panels.hpp"
+#include "parallel.hpp"
+
+namespace bbclust {
+
+// Centres in the form the assignment wants. The nearest centre minimises |c|^2 / 2 - x.c; a centre
+// that is not in use has +infinity there and is never nearest.
+template <class T>
+struct Codebook {
+    int K = 0, d = 0;
+    std::vector<T> centers;
+    std::vector<T> half_norms;
+
+    void set(const double* from, const std::uint8_t* in_use, int n_centers, int dimensions) {
+        K = n_centers;
+        d = dimensions;
+        centers.resize(static_cast<std::size_t>(K) * d);
+        half_norms.resize(K);
+        for (int k = 0; k < K; ++k) {
+            double norm = 0;
+            for (int f = 0; f < d; ++f) {
+                const T value = static_cast<T>(from[static_cast<std::int64_t>(k) * d + f]);
+                centers[static_cast<std::size_t>(k) * d + f] = value;
+                norm += static_cast<double>(value) * static_cast<double>(value);
+            }
+            half_norms[k] = !in_use || in_use[k] ? static_cast<T>(0.5 * norm)
+                                                 : std::numeric_limits<T>::infinity();
+        }
+    }
+};
+
+// Scores of R panels against KT centres, kept in registers.
+template <int D, class T, int R, int KT>
+inline void score_tile(const T* x, std::int64_t stride, const Codebook<T>& book, int k0,
+                       Pack<T> (&best)[R], Pack<T> (&label)[R]) {
+    constexpr int W = lanes<T>;
+    const int d = D ? D : book.d;
+    const T* c = book.centers.data() + static_cast<std::int64_t>(k0) * d;
+    Pack<T> score[R][KT];
+    for (int r = 0; r < R; ++r)
+        for (int j = 0; j < KT; ++j) score[r][j] = broadcast(book.half_norms[k0 + j]);
+    for (int f = 0; f < d; ++f) {
+        Pack<T> xf[R];
+        for (int r = 0; r < R; ++r) xf[r] = load(x + r * stride + f * W);
+        for (int j = 0; j < KT; ++j) {
+            const Pack<T> cf = broadcast(c[static_cast<std::int64_t>(j) * d + f]);
+            for (int r = 0; r < R; ++r) score[r][j] = score[r][j] - xf[r] * cf;
+        }
+    }
+    for (int j = 0; j < KT; ++j) {
+        const Pack<T> name = broadcast(static_cast<T>(k0 + j));
+        for (int r = 0; r < R; ++r) {
+            label[r] = choose_less<T>(score[r][j], best[r], name, label[r]);
+            best[r] = choose_less<T>(score[r][j], best[r], score[r][j], best[r]);
+        }
+    }
+}
+
+// Nearest centre of the points of R neighbouring panels. Labels are numbers of type T, so that
+// they live in the same registers as the scores.
+template <int D, class T, int R>
+inline void nearest_of_panels(const T* x, const Codebook<T>& book, T* labels) {
+    constexpr int W = lanes<T>;
+    const std::int64_t stride = static_cast<std::int64_t>(D ? D : book.d) * W;
+    Pack<T> best[R], label[R];
+    for (int r = 0; r < R; ++r) {
+        best[r] = broadcast(std::numeric_limits<T>::infinity());
+        label[r] = broadcast(T(0));
+    }
+    int k = 0;
+    for (; k + 4 <= book.K; k += 4) score_tile<D, T, R, 4>(x, stride, book, k, best, label);
+    switch (book.K - k) {
+        case 3: score_tile<D, T, R, 3>(x, stride, book, k, best, label); break;
+        case 2: score_tile<D, T, R, 2>(x, stride, book, k, best, label); break;
+        case 1: score_tile<D, T, R, 1>(x, stride, book, k, best, label); break;
+    }
+    for (int r = 0; r < R; ++r) store(labels + r * W, label[r]);
+}
+
+template <int D, class T, class Visit>
+void for_nearest_in(const Panels<T>& points, const Codebook<T>& book, const StopFlag& stop,
+                    Visit&& visit) {
+    constexpr int W = lanes<T>;
+    constexpr std::int64_t block = 32;
+    alignas(64) T labels[block * W];
+    const std::int64_t n_panels = points.n_panels();
+    for (std::int64_t first = 0; first < n_panels; first += block) {
+        if (first % 1024 == 0) stop.check();
+        const std::int64_t end = std::min(first + block, n_panels);
+        std::int64_t p = first;
+        for (; p + 2 <= end; p += 2)
+            nearest_of_panels<D, T, 2>(points.panel(p), book, labels + (p - first) * W);
+        if (p < end) nearest_of_panels<D, T, 1>(points.panel(p), book, labels + (p - first) * W);
+        visit(first * W, (end - first) * W, labels);
+    }
+}
+
+// Calls visit(first, count, labels) for the points, some at a time: labels[0 .. count) are the
+// nearest centres of points first .. first + count, padding included.
+template <class T, class Visit>
+void for_nearest(const Panels<T>& points, const Codebook<T>& book, const StopFlag& stop,
+                 Visit&& visit) {
+    with_dimension(book.d,
+                   [&](auto D) { for_nearest_in<D()>(points, book, stop, visit); });
+}
+
+struct LloydSettings {
+    int max_iter = 300;
+    double tolerance = 0;  // on the summed squared shift of the centres, absolute
+};
+
+// One run of Lloyd's algorithm, from given centres to a partition.
+template <class T>
+class Lloyd {
+public:
+    std::vector<double> centers;       // (K, d)
+    std::vector<std::uint8_t> in_use;  // (K,), centres that have a place; see relocate
+    std::vector<std::int64_t> counts;  // (K,), points of positive weight
+    Buffer<T> labels;                  // (padded points,)
+    double inertia = 0;
+    int n_iter = 0;
+
+    void start(const Panels<T>& points, int K) {
+        K_ = K;
+        d_ = points.d;
+        centers.assign(static_cast<std::size_t>(K) * d_, 0.0);
+        labels.resize(points.padded());
+        sums_.resize(centers.size());
+        mass_.resize(K);
+        counts.resize(K);
+    }
+
+    void use(int n_centers) {
+        in_use.assign(K_, 0);
+        std::fill_n(in_use.begin(), n_centers, std::uint8_t(1));
+    }
+
+    // Stops early, with nothing to report, when it has come to the cost `known`: two starts of one
+    // replica that reach the same cost to twelve digits have reached the same partition.
+    void run(const Panels<T>& points, double total_square, const LloydSettings& settings,
+             double known, bool labels_known, const StopFlag& stop) {
+        bool stable = false;
+        for (n_iter = 1; n_iter <= settings.max_iter; ++n_iter) {
+            if (n_iter > 1)
+                stable = !assign(points, stop);
+            else
+                assign_first(points, labels_known, stop);
+            if (stable) break;
+            relocate(points);
+            if (move_centers() <= settings.tolerance) break;
+            inertia = total_square - gain();
+            if (std::fabs(inertia - known) <= 1e-12 * total_square) return;
+        }
+        n_iter = std::min(n_iter, settings.max_iter);
+        if (!stable) assign(points, stop);  // labels of the last centres
+        inertia = total_square - gain();
+    }
+
+    // The means of the final labels, free of the rounding that many small updates leave.
+    void polish(const Panels<T>& points) {
+        sum_up(points);
+        move_centers();
+    }
+
+private:
+    static constexpr int W = lanes<T>;
+
+    void assign_first(const Panels<T>& points, bool labels_known, const StopFlag& stop) {
+        if (!labels_known) {
+            book_.set(centers.data(), in_use.data(), K_, d_);
+            for_nearest(points, book_, stop,
+                        [&](std::int64_t first, std::int64_t count, const T* now) {
+                std::copy_n(now, count, labels.data() + first);
+            });
+        }
+        sum_up(points);
+    }
+
+    // Sums, masses and counts of all clusters from the labels. A few clusters are summed panel by
+    // panel, the points of the others masked; many are summed point by point.
+    void sum_up(const Panels<T>& points) {
+        std::fill(sums_.begin(), sums_.end(), 0.0);
+        std::fill(mass_.begin(), mass_.end(), 0.0);
+        std::fill(counts.begin(), counts.end(), 0);
+        if (K_ <= 8)
+            return with_dimension(d_, [&](auto D) { sum_up_masked<D()>(points); });
+        for (std::int64_t i = 0; i < points.n; ++i) move<0>(points, i, -1, static_cast<int>(labels[i]));
+    }
+
+    template <int D>
+    void sum_up_masked(const Panels<T>& points) {
+        constexpr int N = doubles_per_pack<T>;
+        const int d = D ? D : d_;
+        const std::int64_t stride = static_cast<std::int64_t>(d + 2) * N;
+        lane_sums_.assign(K_ * stride, broadcast(0.0));
+        const Pack<T> zero = broadcast(T(0)), one = broadcast(T(1));
+        for (std::int64_t p = 0; p < points.n_panels(); ++p) {
+            const Pack<T> weight = load(points.weights.data() + p * W);
+            const Pack<T> label = load(labels.data() + p * W);
+            for (int k = 0; k < K_; ++k) {
+                Pack<double>* sum = lane_sums_.data() + k * stride;
+                const Pack<T> masked = choose_equal<T>(label, broadcast(T(k)), weight, zero);
+                Pack<double> w[N], value[N];
+                widen<T>(choose_less<T>(zero, masked, one, zero), value);
+                for (int h = 0; h < N; ++h) sum[h] = sum[h] + value[h];
+                widen<T>(masked, w);
+                for (int h = 0; h < N; ++h) sum[N + h] = sum[N + h] + w[h];
+                for (int f = 0; f < d; ++f) {
+                    widen<T>(load(points.panel(p) + f * W), value);
+                    for (int h = 0; h < N; ++h)
+                        sum[(2 + f) * N + h] = sum[(2 + f) * N + h] + w[h] * value[h];
+                }
+            }
+        }
+        for (int k = 0; k < K_; ++k) {
+            auto total = [&](int which) {
+                const Pack<double>* sum = lane_sums_.data() + k * stride + which * N;
+                double result = 0;
+                for (int h = 0; h < N; ++h) result += sum_of_lanes<double>(sum[h]);
+                return result;
+            };
+            counts[k] = static_cast<std::int64_t>(total(0));
+            mass_[k] = total(1);
+            for (int f = 0; f < d_; ++f) sums_[static_cast<std::int64_t>(k) * d_ + f] = total(2 + f);
+        }
+    }
+
+    // Nearest centres; only points that changed cluster touch the sums. True if any did.
+    bool assign(const Panels<T>& points, const StopFlag& stop) {
+        return with_dimension(d_, [&](auto D) { return assign_in<D()>(points, stop); });
+    }
+
+    template <int D>
+    bool assign_in(const Panels<T>& points, const StopFlag& stop) {
+        book_.set(centers.data(), in_use.data(), K_, d_);
+        bool changed = false;
+        for_nearest_in<D>(points, book_, stop, [&](std::int64_t first, std::int64_t count, const T* now) {
+            T* before = labels.data() + first;
+            for (std::int64_t at = 0; at < count; at += W) {
+                std::uint32_t differing = differing_lanes(before + at, now + at);
+                changed |= differing != 0;
+                for (; differing; differing &= differing - 1) {
+                    const std::int64_t i = at + std::countr_zero(differing);
+                    move<D>(points, first + i, static_cast<int>(before[i]), static_cast<int>(now[i]));
+                    before[i] = now[i];
+                }
+            }
+        });
+        return changed;
+    }
+
+    template <int D>
+    void move(const Panels<T>& points, std::int64_t i, int from, int to) {
+        if (!(points.weights[i] > 0)) return;
+        if (from >= 0) {
+            add<D>(points, i, from, -1.0);
+            --counts[from];
+        }
+        add<D>(points, i, to, 1.0);
+        ++counts[to];
+    }
+
+    template <int D>
+    void add(const Panels<T>& points, std::int64_t i, int k, double sign) {
+        const int d = D ? D : d_;
+        const double weight = sign * static_cast<double>(points.weights[i]);
+        const T* x = points.values.data() + (i / W) * d * W + i % W;
+        double* sum = sums_.data() + static_cast<std::int64_t>(k) * d;
+        for (int f = 0; f < d; ++f) sum[f] += weight * static_cast<double>(x[f * W]);
+        mass_[k] += weight;
+    }
+
+    // Empty clusters take over the points farthest from their centres. Points that sit on their
+    // centre, and points alone in a cluster, stay: then the cluster goes out of use, because the
+    // replica has fewer distinct points than clusters.
+    void relocate(const Panels<T>& points) {
+        std::vector<int> empty;
+        for (int k = 0; k < K_; ++k)
+            if (counts[k] == 0) empty.push_back(k);
+        if (empty.empty()) return;
+        std::vector<std::pair<double, std::int64_t>> far;
+        for (std::int64_t i = 0; i < points.n; ++i) {
+            if (!(points.weights[i] > 0)) continue;
+            const T* x = points.point(i);
+            const double* c = centers.data() + static_cast<std::int64_t>(labels[i]) * d_;
+            double distance = 0, norm = 0;
+            for (int f = 0; f < d_; ++f) {
+                const double value = static_cast<double>(x[f * W]);
+                distance += (value - c[f]) * (value - c[f]);
+                norm += value * value;
+            }
+            if (distance > 1e-26 * norm) far.emplace_back(-distance, i);
+        }
+        std::sort(far.begin(), far.end());
+        std::size_t next = 0;
+        for (int k : empty) {
+            while (next < far.size() && counts[static_cast<int>(labels[far[next].second])] < 2) ++next;
+            in_use[k] = next < far.size();
+            if (!in_use[k]) continue;
+            const std::int64_t i = far[next++].second;
+            move<0>(points, i, static_cast<int>(labels[i]), k);
+            labels[i] = static_cast<T>(k);
+        }
+    }
+
+    double move_centers() {
+        double shift = 0;
+        for (int k = 0; k < K_; ++k) {
+            if (counts[k] == 0) continue;
+            double* c = centers.data() + static_cast<std::int64_t>(k) * d_;
+            const double* sum = sums_.data() + static_cast<std::int64_t>(k) * d_;
+            for (int f = 0; f < d_; ++f) {
+                const double mean = sum[f] / mass_[k];
+                shift += (mean - c[f]) * (mean - c[f]);
+                c[f] = mean;
+            }
+        }
+        return shift;
+    }
+
+    // sum of w|x|^2 - w|x - c|^2 over the points, from the sums alone.
+    double gain() const {
+        double gain = 0;
+        for (int k = 0; k < K_; ++k) {
+            if (counts[k] == 0) continue;
+            const double* c = centers.data() + static_cast<std::int64_t>(k) * d_;
+            const double* sum = sums_.data() + static_cast<std::int64_t>(k) * d_;
+            for (int f = 0; f < d_; ++f) gain += c[f] * (2.0 * sum[f] - mass_[k] * c[f]);
+        }
+        return gain;
+    }
+
+    int K_ = 0, d_ = 0;
+    Codebook<T> book_;
+    std::vector<double> sums_;  // weighted sums of the points of each cluster
+    std::vector<double> mass_;  // their weights
+    Buffer<Pack<double>> lane_sums_;
+};
+
+// sum of w|x|^2, in double: inertias are small differences from it
+template <class T>
+double total_square(const Panels<T>& points) {
+    constexpr int W = lanes<T>;
+    double total[W] = {};
+    for (std::int64_t p = 0; p < points.n_panels(); ++p) {
+        double square[W] = {};
+        for (int f = 0; f < points.d; ++f)
+            for (int l = 0; l < W; ++l) {
+                const double x = static_cast<double>(points.panel(p)[f * W + l]);
+                square[l] += x * x;
+            }
+        for (int l = 0; l < W; ++l)
+            total[l] += square[l] * static_cast<double>(points.weights[p * W + l]);
+    }
+    double sum = 0;
+    for (int l = 0; l < W; ++l) sum += total[l];
+    return sum;
+}
+
+}  // namespace bbclust

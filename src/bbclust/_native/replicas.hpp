@@ -1,0 +1,210 @@
+// The fused loop of Algorithm 3: draw, weight, seed, Lloyd, align, vote.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "alignment.hpp"
+#include "draws.hpp"
+#include "kmeans.hpp"
+#include "parallel.hpp"
+
+namespace bbclust {
+
+template <class T>
+struct ReplicaPlan {
+    DrawPlan<T> draws;
+    GivenDraws<T> given;  // draws from F0 made elsewhere, or empty
+    int K = 0;
+    int n_init = 0;
+    LloydSettings lloyd;
+    const double* reference_centers = nullptr;       // (K, d), centred
+    const std::int32_t* reference_labels = nullptr;  // (n,)
+    bool vote_on_all = false;
+    const std::int64_t* evaluation_rows = nullptr;  // (E,), rows whose labels are kept
+    std::int64_t n_evaluation = 0;
+};
+
+// One slot per replica of the block, except `votes`, which is added to.
+struct ReplicaResults {
+    std::int32_t* votes = nullptr;              // (n, K)
+    double* centers = nullptr;                  // (B, K, d), centred
+    std::uint8_t* occupied = nullptr;           // (B, K), clusters that have points
+    double* margin = nullptr;                   // (B,)
+    double* inertia = nullptr;                  // (B,)
+    std::int32_t* n_iter = nullptr;             // (B,)
+    std::int16_t* evaluation_labels = nullptr;  // (B, E), -1 where the replica did not vote
+};
+
+// Everything one thread needs to compute replicas.
+template <class T>
+class ReplicaWorker {
+public:
+    ReplicaWorker(const ReplicaPlan<T>& plan, const Panels<T>* all_points,
+                  const Panels<T>* evaluation_points, const std::int32_t* evaluation_slot)
+        : plan_(plan), all_(all_points), evaluation_(evaluation_points),
+          slot_(evaluation_slot), drawer_(plan.draws) {
+        kmeans_.K = plan.K;
+        kmeans_.settings = plan.lloyd;
+        votes.assign(static_cast<std::size_t>(plan.draws.n) * plan.K, 0);
+    }
+
+    std::vector<std::int32_t> votes;
+
+    // `replica` names the random streams, `b` is the place in the block.
+    void compute(std::int64_t replica, std::int64_t b, const StopFlag& stop,
+                 const ReplicaResults& out) {
+        const T* given = plan_.given.points;
+        if (given) given += plan_.given.offsets[b] * plan_.draws.d;
+        drawer_.draw(replica, given, replica_);
+        cluster(replica, stop);
+        align(b, stop, out);
+        publish_centers(b, out);
+        vote(b, stop, out);
+        out.inertia[b] = kmeans_.best().inertia;
+        out.n_iter[b] = kmeans_.best().n_iter;
+    }
+
+private:
+    void cluster(std::int64_t replica, const StopFlag& stop) {
+        kmeans_.begin(replica_.panels);
+        kmeans_.start_from(plan_.reference_centers, stop);
+        for (int start = 1; start <= plan_.n_init; ++start)
+            kmeans_.start_from_seeding(
+                make_key(plan_.draws.seed, Stage::seeding, start, replica), stop);
+        kmeans_.end();
+    }
+
+    // Is point i of the replica a row of the table that takes part?
+    bool votes_in_replica(std::int64_t i) const {
+        return replica_.row[i] >= 0 && replica_.panels.weights[i] > 0;
+    }
+
+    void align(std::int64_t b, const StopFlag& stop, const ReplicaResults& out) {
+        const int K = plan_.K, d = plan_.draws.d;
+        const Lloyd<T>& best = kmeans_.best();
+        occupied_.resize(K);
+        for (int k = 0; k < K; ++k) occupied_[k] = best.counts[k] > 0;
+        overlap_.assign(static_cast<std::size_t>(K) * K, 0);
+        std::int64_t n_points = 0;
+        if (plan_.vote_on_all) {
+            book_.set(best.centers.data(), occupied_.data(), K, d);
+            evaluation_labels_.resize(evaluation_->padded());
+            for_nearest(*evaluation_, book_, stop,
+                        [&](std::int64_t first, std::int64_t count, const T* labels) {
+                std::copy_n(labels, count, evaluation_labels_.data() + first);
+            });
+            n_points = plan_.n_evaluation;
+            for (std::int64_t e = 0; e < n_points; ++e)
+                count_overlap(evaluation_labels_[e], plan_.evaluation_rows[e]);
+        } else {
+            for (std::int64_t i = 0; i < replica_.panels.n; ++i) {
+                if (!votes_in_replica(i)) continue;
+                ++n_points;
+                count_overlap(best.labels[i], replica_.row[i]);
+            }
+        }
+        distance_.assign(static_cast<std::size_t>(K) * K, 0.0);
+        for (int k = 0; k < K; ++k)
+            for (int j = 0; occupied_[k] && j < K; ++j)
+                for (int f = 0; f < d; ++f) {
+                    const double difference =
+                        best.centers[static_cast<std::int64_t>(k) * d + f] -
+                        plan_.reference_centers[static_cast<std::int64_t>(j) * d + f];
+                    distance_[static_cast<std::int64_t>(k) * K + j] += difference * difference;
+                }
+        aligner_.align(K, overlap_.data(), distance_.data());
+        out.margin[b] = alignment_margin(aligner_, n_points);
+    }
+
+    void count_overlap(T label, std::int64_t row) {
+        ++overlap_[static_cast<std::int64_t>(label) * plan_.K + plan_.reference_labels[row]];
+    }
+
+    // Surplus centres stay at the reference centre.
+    void publish_centers(std::int64_t b, const ReplicaResults& out) {
+        const int K = plan_.K, d = plan_.draws.d;
+        double* centers = out.centers + b * K * d;
+        for (int k = 0; k < K; ++k) {
+            const std::int64_t j = aligner_.to_reference[k];
+            const double* from = occupied_[k] ? kmeans_.best().centers.data() + static_cast<std::int64_t>(k) * d
+                                              : plan_.reference_centers + j * d;
+            std::copy_n(from, d, centers + j * d);
+            out.occupied[b * K + j] = occupied_[k];
+        }
+    }
+
+    void vote(std::int64_t b, const StopFlag& stop, const ReplicaResults& out) {
+        const int K = plan_.K;
+        const std::vector<int>& aligned = aligner_.to_reference;
+        std::int16_t* kept = out.evaluation_labels + b * plan_.n_evaluation;
+        if (plan_.vote_on_all) {
+            for (std::int64_t e = 0; e < plan_.n_evaluation; ++e)
+                kept[e] = static_cast<std::int16_t>(aligned[static_cast<int>(evaluation_labels_[e])]);
+            for_nearest(*all_, book_, stop,
+                        [&](std::int64_t first, std::int64_t count, const T* labels) {
+                const std::int64_t end = std::min(first + count, all_->n);
+                for (std::int64_t i = first; i < end; ++i)
+                    ++votes[i * K + aligned[static_cast<int>(labels[i - first])]];
+            });
+            return;
+        }
+        std::fill_n(kept, plan_.n_evaluation, std::int16_t(-1));
+        for (std::int64_t i = 0; i < replica_.panels.n; ++i) {
+            if (!votes_in_replica(i)) continue;
+            const std::int64_t row = replica_.row[i];
+            const int label = aligned[static_cast<int>(kmeans_.best().labels[i])];
+            ++votes[row * K + label];
+            if (slot_[row] >= 0) kept[slot_[row]] = static_cast<std::int16_t>(label);
+        }
+    }
+
+    const ReplicaPlan<T>& plan_;
+    const Panels<T>* all_;
+    const Panels<T>* evaluation_;
+    const std::int32_t* slot_;  // row -> evaluation point, -1 elsewhere
+    Drawer<T> drawer_;
+    Replica<T> replica_;
+    KMeans<T> kmeans_;
+    Aligner aligner_;
+    Codebook<T> book_;
+    std::vector<std::uint8_t> occupied_;
+    std::vector<std::int64_t> overlap_;
+    std::vector<double> distance_;
+    std::vector<T> evaluation_labels_;
+};
+
+// Replicas first .. first + count of a run. Integer votes make the sum free of order.
+template <class T>
+void run_replicas(const ReplicaPlan<T>& plan, std::int64_t first, std::int64_t count,
+                  int n_threads, const std::function<bool()>& interrupted,
+                  const ReplicaResults& out) {
+    const std::int64_t n = plan.draws.n;
+    const int K = plan.K, d = plan.draws.d;
+    Panels<T> all, evaluation;
+    std::vector<std::int32_t> slot;
+    if (plan.vote_on_all) {
+        all = make_panels(plan.draws.rows, nullptr, n, d);
+        evaluation.reserve(plan.n_evaluation, d);
+        for (std::int64_t e = 0; e < plan.n_evaluation; ++e)
+            evaluation.append(plan.draws.rows + plan.evaluation_rows[e] * d, T(1));
+        evaluation.close();
+    } else {
+        slot.assign(n, -1);
+        for (std::int64_t e = 0; e < plan.n_evaluation; ++e)
+            slot[plan.evaluation_rows[e]] = static_cast<std::int32_t>(e);
+    }
+    n_threads = static_cast<int>(std::min<std::int64_t>(n_threads, count));
+    std::vector<ReplicaWorker<T>> workers;
+    workers.reserve(n_threads);
+    for (int t = 0; t < n_threads; ++t) workers.emplace_back(plan, &all, &evaluation, slot.data());
+    StopFlag stop;
+    parallel_for(count, n_threads, stop, interrupted, [&](std::int64_t b, int thread) {
+        workers[thread].compute(first + b, b, stop, out);
+    });
+    for (const ReplicaWorker<T>& worker : workers)
+        for (std::int64_t e = 0; e < n * K; ++e) out.votes[e] += worker.votes[e];
+}
+
+}  // namespace bbclust
