@@ -1,0 +1,22 @@
+"""Bayesian Bagged Clustering: how many clusters are there, and how sure can I be of each point?
+
+>>> from bbclust import BBC
+>>> from bbclust.datasets import load_iris
+>>> model = BBC(n_clusters=3, random_state=0).fit(load_iris().data)
+>>> model.memberships_.sum(axis=1).round(6).min()
+np.float64(1.0)
+"""
+
+from bbclust.bbc import BBC
+from bbclust.bootstrap import proper_bayesian_bootstrap
+from bbclust.entropy import entropy, pairwise_entropy
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BBC",
+    "__version__",
+    "entropy",
+    "pairwise_entropy",
+    "proper_bayesian_bootstrap",
+]

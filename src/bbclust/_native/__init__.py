@@ -11,7 +11,7 @@ import importlib
 import os
 from types import ModuleType
 
-from bbclust._native import _engine_portable
+from bbclust._native import _engine_portable  # type: ignore[attr-defined]  # compiled
 
 ISAS = ("portable", "avx2", "avx512")
 

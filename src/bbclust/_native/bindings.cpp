@@ -341,6 +341,14 @@ NB_MODULE(BBCLUST_MODULE, m) {
           },
           nb::arg("matrix").noconvert());
 
+    m.def("sum_moves",
+          [](In<std::int16_t, 2> labels, In<double, 2> moves, Out<double, 1> moved /* OUT */) {
+              sum_moves(labels.data(), moves.data(), static_cast<std::int64_t>(labels.shape(0)),
+                        static_cast<std::int64_t>(labels.shape(1)),
+                        static_cast<int>(moves.shape(1)), moved.data());
+          },
+          "labels"_a, "moves"_a, nb::arg("moved").noconvert());
+
     m.def("mean_pairwise_entropy",
           [](In<double, 2> memberships, MaybeIn<double, 1> weights, Out<double, 2> means /* OUT */) {
               mean_pairwise_entropy(memberships.data(), pointer(weights),

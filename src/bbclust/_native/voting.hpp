@@ -37,8 +37,20 @@ void vote_by_centers(const T* rows, std::int64_t n, int d, const double* centers
     });
 }
 
-// Entropy, in bits, of (a, b) normalised to sum one; zero when either is zero (PAPER: 0/0 is 0,
-// the point is not undecided between the two).
+// out (B,): what the votes of each replica move a mean over E points, when a vote for k on point e
+// moves it by moves[e, 1 + k]. Label -1, no vote, picks the first column, which is zero.
+inline void sum_moves(const std::int16_t* labels, const double* moves, std::int64_t n_replicas,
+                      std::int64_t n_points, int n_columns, double* out) {
+    for (std::int64_t b = 0; b < n_replicas; ++b) {
+        double sum = 0;
+        for (std::int64_t e = 0; e < n_points; ++e)
+            sum += moves[e * n_columns + 1 + labels[b * n_points + e]];
+        out[b] = sum;
+    }
+}
+
+// Entropy, in bits, of (a, b) normalised to sum one; zero when either is zero
+// (0/0 counts as zero: the point is not undecided between the two).
 inline double pair_entropy(double a, double b) {
     if (!(a > 0) || !(b > 0)) return 0.0;
     const double p = a / (a + b), q = b / (a + b);

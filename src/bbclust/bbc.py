@@ -1,0 +1,522 @@
+"""BBC, the estimator: validate, elicit, run, publish."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from bbclust import validation as check
+from bbclust.bootstrap import RESAMPLINGS, WEIGHTINGS, Resampling
+from bbclust.clusterers import Partition, cluster_reference, partition_from_labels
+from bbclust.ensemble import Plan, Replicas, choose_evaluation_rows, join, run_replicas
+from bbclust.entropy import entropy, mean_pairwise_entropy, worst_pair
+from bbclust.priors import ElicitedPrior, PreparedPrior, check_prepared
+from bbclust.streams import root_seed
+from bbclust.table import Floats, Table, centered, make_table
+from bbclust.voting import (
+    mean_entropy_se,
+    membership_se,
+    memberships,
+    nearest_center,
+    pairwise_entropy_se,
+    vote_by_centers,
+)
+
+AUTO_BLOCK = 100
+AUTO_CAP = 5_000
+FEW_VOTES = 20
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Everything that replicas depend on; kept so that more of them can be added."""
+
+    table: Table  # rows of positive weight
+    counted: npt.NDArray[np.bool_] | None  # which rows of X these are; None when all
+    others: Floats  # the rows of weight zero, centred
+    reference: Partition
+    prior: PreparedPrior | None
+    plan: Plan
+
+    def spread(self, of_counted: Any, of_others: Any) -> Any:
+        """Values for all rows of X from those of counted and other rows."""
+        if self.counted is None:
+            return of_counted
+        values = np.empty((len(self.counted), *of_counted.shape[1:]), dtype=of_counted.dtype)
+        values[self.counted] = of_counted
+        values[~self.counted] = of_others
+        return values
+
+
+class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Bayesian Bagged Clustering: memberships from votes of bootstrap replicas.
+
+    k-means partitions the data and elicits a Gaussian-mixture prior; the proper Bayesian bootstrap
+    draws replicas that mix that prior with the data; k-means clusters each replica; its labels are
+    aligned with the reference partition and counted as votes.
+
+    Parameters
+    ----------
+    n_clusters : int, default=3
+        K.
+    n_replicas : int or "auto", default=200
+        B. With "auto", blocks of 100 replicas until ``mean_entropy_se_`` is at most ``mc_tol`` and
+        the largest ``membership_se_`` at most five times that; 5,000 at most.
+    prior : object, optional
+        F0; :class:`~bbclust.priors.ElicitedPrior` by default. Any object with
+        ``prepare(X, reference, scale)`` that returns something with ``sample(n, generator)``.
+    prior_scale : float, default=1.0
+        s, multiplies the covariances of the elicited prior.
+    prior_weight : float in [0, 1), default=0.5
+        omega, the share of draws that come from the prior.
+    resampling : {"proper", "rubin", "efron"}, default="proper"
+        The bootstrap. The last two ignore the prior; Rubin's weighs every row in every replica.
+    n_draws : int, optional
+        m, draws per replica; the number of rows (of positive weight) by default.
+    weighting : {"weights", "resample"}, default="weights"
+        Dirichlet weights as sample weights, or as probabilities of a second resampling.
+    votes : {"auto", "drawn", "all"}, default="auto"
+        Whether a replica votes on the rows it drew, as in the paper, or its centres on every row;
+        "auto" is "drawn" when ``n_draws`` is at least the number of rows.
+    clusterer : None
+        The native weighted k-means.
+    n_init : int, default=5
+        k-means++ starts per replica, besides the start from the reference centres; the lowest
+        inertia wins. The reference partition uses 30.
+    max_iter : int, default=300
+        Lloyd iterations at most.
+    tol : float, default=1e-4
+        Lloyd stops when the centres move less, in squared distance relative to the variance.
+    mc_tol : float, default=0.01
+        Precision for ``n_replicas="auto"``, in bits.
+    callbacks : callable or list of callables, optional
+        Called as ``callback(done, total)`` after every block of replicas.
+    n_jobs : int, optional
+        Threads; None is 1, -1 all cores. The result does not depend on it.
+    random_state : int, RandomState instance or None
+        Same number, same bits.
+    verbose : int, default=0
+        1 prints progress.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Cluster with most votes; clusters are numbered by decreasing size of the reference.
+    memberships_ : ndarray of shape (n, K)
+        Share of the votes.
+    entropy_ : ndarray of shape (n,)
+        Entropy of each row's memberships, in bits.
+    mean_entropy_, mean_entropy_se_ : float
+        Mean over the rows, and its Monte-Carlo standard error.
+    pairwise_entropy_ : ndarray of shape (K, K)
+        Mean entropy between each two clusters, in bits.
+    max_pairwise_entropy_, max_pairwise_entropy_se_ : float
+        Its largest entry, and the Monte-Carlo standard error of that; 0 at K = 1.
+    worst_pair_ : tuple of two ints, or None
+        The clusters worst told apart; None at K = 1.
+    n_votes_ : ndarray of shape (n,)
+        Votes on each row.
+    membership_se_ : ndarray of shape (n, K)
+        Posterior standard deviation of the memberships under Jeffreys' prior, made on demand.
+    reference_labels_, reference_centers_ : ndarrays of shape (n,), (K, d)
+        The reference partition.
+    cluster_centers_ : ndarray of shape (K, d)
+        Mean of the aligned replica centres.
+    replica_centers_ : ndarray of shape (B, K, d)
+        Aligned centres of every replica.
+    replica_n_iter_ : ndarray of shape (B,)
+        Lloyd iterations of each replica's best start.
+    alignment_margin_ : ndarray of shape (B,)
+        How much agreement with the reference the best other naming of clusters would lose.
+    prior_ : object
+        The prepared prior; None when none is used.
+    n_replicas_ : int
+        Replicas run.
+    n_undrawn_ : int
+        Rows that no replica drew; the replicas' centres vote on them.
+    n_abstentions_ : int
+        Clusters of replicas left without points; their centres do not vote.
+    n_iter_ : int
+        Largest number of Lloyd iterations.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    References
+    ----------
+    F. M. Quetti, S. Figini, E. Ballante: A Bayesian Approach to Clustering via the Proper Bayesian
+    Bootstrap: the Bayesian Bagged Clustering (BBC) algorithm.
+
+    Examples
+    --------
+    >>> from bbclust import BBC
+    >>> from bbclust.datasets import load_iris
+    >>> iris = load_iris()
+    >>> model = BBC(n_clusters=3, random_state=0).fit(iris.data)
+    >>> model.memberships_.shape
+    (150, 3)
+    >>> model.worst_pair_
+    (0, 2)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 3,
+        *,
+        n_replicas: int | str = 200,
+        prior: Any = None,
+        prior_scale: float = 1.0,
+        prior_weight: float = 0.5,
+        resampling: str = "proper",
+        n_draws: int | None = None,
+        weighting: str = "weights",
+        votes: str = "auto",
+        clusterer: Any = None,
+        n_init: int = 5,
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        mc_tol: float = 0.01,
+        callbacks: Callable[[int, int], None] | Iterable[Callable[[int, int], None]] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_replicas = n_replicas
+        self.prior = prior
+        self.prior_scale = prior_scale
+        self.prior_weight = prior_weight
+        self.resampling = resampling
+        self.n_draws = n_draws
+        self.weighting = weighting
+        self.votes = votes
+        self.clusterer = clusterer
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.mc_tol = mc_tol
+        self.callbacks = callbacks
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: npt.ArrayLike | None = None,
+        reference_labels: npt.ArrayLike | None = None,
+    ) -> BBC:
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Numbers without gaps. Columns are used as they are: scale them first if their units
+            differ.
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+            Relative weights of the rows. Rows of weight zero take no part and get memberships by
+            the replicas' centres.
+        reference_labels : array-like of shape (n,), optional
+            A partition into ``n_clusters`` to use as the reference instead of computing one.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X = check.check_table(self, X, reset=True)
+        run = self._prepare(X, check.check_sample_weight(sample_weight, len(X)), reference_labels)
+        if self.n_replicas == "auto":
+            replicas = self._run_until_precise(run)
+        else:
+            replicas = self._run_more(run, range(int(self.n_replicas)))
+        self._publish(run, replicas)
+        return self
+
+    def add_replicas(self, n_replicas: int) -> BBC:
+        """Run more replicas: the result equals that of a fit with the larger number.
+
+        Parameters
+        ----------
+        n_replicas : int
+            How many to add.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        n_replicas = check.check_integer("n_replicas", n_replicas, minimum=1)
+        more = range(self.n_replicas_, self.n_replicas_ + n_replicas)
+        self._publish(self._run, join([self._replicas, self._run_more(self._run, more)]))
+        return self
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Memberships of rows, by the centres of all replicas, shape (n, K)."""
+        check_is_fitted(self)
+        X = check.check_table(self, X, reset=False)
+        return memberships(self._vote_by_centers(centered(X, self._run.table.center)))
+
+    def transform(self, X: Any) -> npt.NDArray[np.float64]:
+        """Memberships of rows, by the centres of all replicas, shape (n, K).
+
+        For the rows of ``fit`` these may differ from ``memberships_``, where each replica votes
+        only on the rows it drew.
+        """
+        return self.predict_proba(X)
+
+    def predict(self, X: Any, min_confidence: float | None = None) -> npt.NDArray[np.int64]:
+        """Cluster of each row, by the centres of all replicas.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+        min_confidence : float in [0, 1], optional
+            Rows whose largest membership is below it get the label -1.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        if min_confidence is not None and not 0 <= min_confidence <= 1:
+            raise ValueError(
+                f"min_confidence must lie between 0 and 1, got {min_confidence!r}: "
+                "it is compared with memberships."
+            )
+        shares = self.predict_proba(X)
+        labels: npt.NDArray[np.int64] = shares.argmax(axis=1)
+        if min_confidence is not None:
+            labels[shares.max(axis=1) < min_confidence] = -1
+        return labels
+
+    @property
+    def membership_se_(self) -> npt.NDArray[np.float64]:
+        check_is_fitted(self)
+        return membership_se(self._votes)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.reference_centers_)
+
+    def _check_parameters(self) -> None:
+        check.check_integer("n_clusters", self.n_clusters, minimum=1, maximum=check.MAX_CLUSTERS)
+        if self.n_replicas != "auto":
+            check.check_integer("n_replicas", self.n_replicas, minimum=1)
+        if self.prior is not None and not callable(getattr(self.prior, "prepare", None)):
+            raise TypeError(
+                f"prior must have a method prepare(X, reference, scale), got {self.prior!r}: "
+                "use a class of bbclust.priors."
+            )
+        check.check_number(
+            "prior_scale", self.prior_scale, above=0, why="it multiplies the prior's covariances"
+        )
+        check.check_share(
+            "prior_weight", self.prior_weight, why="it is the share of draws from the prior"
+        )
+        check.check_choice("resampling", self.resampling, RESAMPLINGS)
+        check.check_choice("weighting", self.weighting, WEIGHTINGS)
+        check.check_choice("votes", self.votes, ("auto", "drawn", "all"))
+        if self.n_draws is not None:
+            if self.resampling == "rubin":
+                raise ValueError(
+                    f"resampling='rubin' weighs every row and draws none, got n_draws="
+                    f"{self.n_draws}: leave n_draws=None, or use resampling='proper'."
+                )
+            check.check_integer("n_draws", self.n_draws, minimum=int(self.n_clusters))
+        if self.clusterer is not None:
+            raise ValueError(
+                f"clusterer={self.clusterer!r} is not supported yet: "
+                "leave it None for the native k-means."
+            )
+        check.check_integer("n_init", self.n_init, minimum=0, maximum=65_535)
+        check.check_integer("max_iter", self.max_iter, minimum=1)
+        check.check_number("mc_tol", self.mc_tol, above=0, why="it is a standard error in bits")
+        if not (isinstance(self.tol, (int, float, np.number)) and self.tol >= 0):
+            raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
+
+    def _prepare(
+        self,
+        X: Floats,
+        weights: npt.NDArray[np.float64] | None,
+        reference_labels: npt.ArrayLike | None,
+    ) -> _Run:
+        """Reference, prior and plan (Algorithm 3, steps 2 to 6)."""
+        counted = None if weights is None or (weights > 0).all() else weights > 0
+        rows = X if counted is None else X[counted]
+        table = make_table(
+            rows, weights if counted is None or weights is None else weights[counted]
+        )
+        check.check_spread(table)
+        seed = root_seed(self.random_state)
+        tolerance = float(self.tol) * table.mean_variance()
+        if reference_labels is None:
+            check.check_distinct_rows(table.rows, self.n_clusters)
+            reference = cluster_reference(
+                table,
+                self.n_clusters,
+                seed,
+                max_iter=self.max_iter,
+                tolerance=tolerance,
+                n_jobs=effective_n_jobs(self.n_jobs),
+            )
+        else:
+            kept = np.asarray(reference_labels)
+            if kept.shape == (len(X),) and counted is not None:
+                kept = kept[counted]
+            codes = check.check_reference_labels(kept, table.n, self.n_clusters)
+            reference = partition_from_labels(table, codes)
+        resampling = Resampling(
+            n_draws=table.n if self.n_draws is None else int(self.n_draws),
+            prior_weight=float(self.prior_weight) if self.resampling == "proper" else 0.0,
+            kind=self.resampling,
+            weighting=self.weighting,
+        )
+        prior = None
+        if resampling.uses_prior:
+            chosen = ElicitedPrior() if self.prior is None else self.prior
+            prepared = chosen.prepare(rows, reference, float(self.prior_scale))
+            prior = check_prepared(prepared, table.d)
+        vote_on_all = self.votes == "all" or (self.votes == "auto" and resampling.n_draws < table.n)
+        plan = Plan(
+            seed=seed,
+            resampling=resampling,
+            vote_on_all=vote_on_all,
+            n_init=int(self.n_init),
+            max_iter=int(self.max_iter),
+            tolerance=tolerance,
+            evaluation_rows=choose_evaluation_rows(table.n, seed),
+        )
+        none = np.empty((0, table.d), dtype=table.rows.dtype)
+        others = none if counted is None else centered(X[~counted], table.center)
+        return _Run(table, counted, others, reference, prior, plan)
+
+    def _run_more(self, run: _Run, replicas: range, total: int | None = None) -> Replicas:
+        total = replicas.stop if total is None else total
+
+        def report(done: int) -> None:
+            done += replicas.start
+            if self.verbose:
+                print(f"BBC: {done} of {total} replicas", flush=True)
+            for callback in _as_list(self.callbacks):
+                callback(done, total)
+
+        return run_replicas(
+            run.table,
+            run.reference,
+            run.prior,
+            run.plan,
+            replicas,
+            n_jobs=effective_n_jobs(self.n_jobs),
+            progress=report,
+        )
+
+    def _run_until_precise(self, run: _Run) -> Replicas:
+        replicas = self._run_more(run, range(AUTO_BLOCK), AUTO_CAP)
+        while replicas.n_replicas < AUTO_CAP and not self._is_precise(run, replicas):
+            more = range(replicas.n_replicas, replicas.n_replicas + AUTO_BLOCK)
+            replicas = join([replicas, self._run_more(run, more, AUTO_CAP)])
+        return replicas
+
+    def _is_precise(self, run: _Run, replicas: Replicas) -> bool:
+        return (
+            _mean_entropy_se(run, replicas) <= self.mc_tol
+            and float(membership_se(replicas.votes).max()) <= 5 * self.mc_tol
+        )
+
+    def _publish(self, run: _Run, replicas: Replicas) -> None:
+        """Set the fitted attributes, all at once: an interrupted fit leaves none behind."""
+        self._run, self._replicas = run, replicas
+        reference, table = run.reference, run.table
+        self.n_replicas_ = replicas.n_replicas
+        self.replica_centers_ = replicas.centers
+        self.replica_n_iter_ = replicas.n_iter
+        self.alignment_margin_ = replicas.margin
+        self.n_abstentions_ = int((~replicas.occupied).sum())
+        self.n_iter_ = max(reference.n_iter, int(replicas.n_iter.max()))
+        self.prior_ = run.prior
+        self.reference_centers_ = reference.centers
+        self.cluster_centers_ = replicas.mean_centers(reference)
+
+        undrawn = ~replicas.votes.any(axis=1)
+        self.n_undrawn_ = int(undrawn.sum())
+        counted_votes = replicas.votes.copy() if self.n_undrawn_ else replicas.votes
+        counted_votes[undrawn] = self._vote_by_centers(table.rows[undrawn])
+        self._votes = run.spread(counted_votes, self._vote_by_centers(run.others))
+        nearest = nearest_center(run.others, reference.centers - table.center)
+        self.reference_labels_ = run.spread(reference.labels, nearest)
+        self.n_votes_ = self._votes.sum(axis=1)
+        self.memberships_ = memberships(self._votes)
+        self.labels_ = self.memberships_.argmax(axis=1)
+        self.entropy_ = entropy(self.memberships_)
+
+        shares = memberships(counted_votes)
+        self.mean_entropy_ = float(np.average(entropy(shares), weights=table.weights))
+        self.mean_entropy_se_ = _mean_entropy_se(run, replicas)
+        self.pairwise_entropy_ = mean_pairwise_entropy(shares, table.weights)
+        self.worst_pair_ = worst_pair(self.pairwise_entropy_)
+        self.max_pairwise_entropy_ = 0.0
+        self.max_pairwise_entropy_se_ = 0.0
+        if self.worst_pair_ is not None:
+            self.max_pairwise_entropy_ = float(self.pairwise_entropy_[self.worst_pair_])
+            self.max_pairwise_entropy_se_ = pairwise_entropy_se(
+                *_evaluation(run, replicas), pair=self.worst_pair_
+            )
+        self._warn(run.plan)
+
+    def _warn(self, plan: Plan) -> None:
+        if self.n_undrawn_:
+            warnings.warn(
+                f"{self.n_undrawn_} of {len(self.labels_)} rows were drawn by none of the "
+                f"{self.n_replicas_} replicas and get their memberships from the replicas' "
+                "centres: raise n_replicas, or set votes='all'.",
+                UserWarning,
+                stacklevel=4,
+            )
+        median = float(np.median(self.n_votes_))
+        if not plan.vote_on_all and median < FEW_VOTES:
+            warnings.warn(
+                f"Half of the rows have at most {median:g} votes, so memberships are coarse: "
+                "raise n_replicas, or set votes='all'.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def _vote_by_centers(self, rows: Floats) -> npt.NDArray[np.int32]:
+        return vote_by_centers(
+            rows,
+            self._replicas.centers - self._run.table.center,
+            self._replicas.occupied,
+            n_jobs=effective_n_jobs(self.n_jobs),
+        )
+
+
+def _evaluation(
+    run: _Run, replicas: Replicas
+) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+    """Labels by replica, their counts, and the weights of the evaluation points."""
+    rows = run.plan.evaluation_rows
+    return replicas.evaluation_labels, replicas.votes[rows], run.table.weights_or_ones()[rows]
+
+
+def _mean_entropy_se(run: _Run, replicas: Replicas) -> float:
+    return mean_entropy_se(*_evaluation(run, replicas))
+
+
+def _as_list(callbacks: Any) -> list[Callable[[int, int], None]]:
+    if callbacks is None:
+        return []
+    return [callbacks] if callable(callbacks) else list(callbacks)

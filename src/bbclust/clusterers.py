@@ -1,0 +1,159 @@
+"""What P is: the native weighted k-means.
+
+Every run of k-means keeps the partition of lowest inertia among its starts. The reference
+partition uses :data:`REFERENCE_STARTS` greedy k-means++ seedings: five of them miss the optimum at
+K = 15 well separated clusters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bbclust._native import engine
+from bbclust.streams import Stage
+from bbclust.table import Floats, Table
+
+REFERENCE_STARTS = 30
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition of the table into K clusters, numbered by decreasing size.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,), int32
+    centers : ndarray of shape (K, d), float64
+        Cluster means, in the units of the data.
+    shares : ndarray of shape (K,), float64
+        Each cluster's share of the total weight.
+    weights : ndarray of shape (n,) or None
+        Relative weights of the rows, mean one; None when equal.
+    inertia : float
+        Weighted sum of squared distances to the centres.
+    n_iter : int
+        Lloyd iterations of the best start.
+    """
+
+    labels: npt.NDArray[np.int32]
+    centers: npt.NDArray[np.float64]
+    shares: npt.NDArray[np.float64]
+    weights: npt.NDArray[np.float64] | None
+    inertia: float
+    n_iter: int
+
+    @property
+    def n_clusters(self) -> int:
+        return int(self.centers.shape[0])
+
+
+def cluster_reference(
+    table: Table,
+    n_clusters: int,
+    seed: int,
+    *,
+    max_iter: int = 300,
+    tolerance: float = 0.0,
+    n_jobs: int = 1,
+) -> Partition:
+    """The reference partition: best of :data:`REFERENCE_STARTS` seedings (Algorithm 3, step 2)."""
+    centers = np.empty((n_clusters, table.d))
+    labels = np.empty(table.n, dtype=np.int32)
+    inertia, n_iter = engine.kmeans(
+        table.rows,
+        table.weights_or_ones(),
+        seed=seed,
+        n_starts=REFERENCE_STARTS,
+        max_iter=max_iter,
+        tolerance=tolerance,
+        n_threads=n_jobs,
+        centers=centers,
+        labels=labels,
+    )
+    return _number_by_size(table, labels, centers, inertia=inertia, n_iter=n_iter)
+
+
+def partition_from_labels(table: Table, labels: npt.NDArray[np.int32]) -> Partition:
+    """The partition that given labels 0 .. K-1 describe, its clusters numbered anew by size."""
+    n_clusters = int(labels.max()) + 1
+    weights = table.weights_or_ones()
+    mass = np.bincount(labels, weights=weights, minlength=n_clusters)
+    sums = np.empty((n_clusters, table.d))
+    for feature in range(table.d):
+        values = weights * table.rows[:, feature]
+        sums[:, feature] = np.bincount(labels, weights=values, minlength=n_clusters)
+    centers = sums / mass[:, None]
+    distances = np.einsum("ij,ij->i", table.rows - centers[labels], table.rows - centers[labels])
+    inertia = float(np.einsum("i,i->", weights, distances))
+    return _number_by_size(table, labels, centers, inertia=inertia, n_iter=0)
+
+
+def _number_by_size(
+    table: Table,
+    labels: npt.NDArray[np.int32],
+    centers: npt.NDArray[np.float64],
+    *,
+    inertia: float,
+    n_iter: int,
+) -> Partition:
+    n_clusters = len(centers)
+    mass = np.bincount(labels, weights=table.weights, minlength=n_clusters).astype(np.float64)
+    # lexsort sorts by its last key first: size, then the coordinates from the first one on
+    order = np.lexsort((*centers.T[::-1], -mass))
+    number = np.empty(n_clusters, dtype=np.int32)
+    number[order] = np.arange(n_clusters, dtype=np.int32)
+    return Partition(
+        labels=number[labels],
+        centers=centers[order] + table.center,
+        shares=mass[order] / mass.sum(),
+        weights=table.weights,
+        inertia=float(inertia),
+        n_iter=int(n_iter),
+    )
+
+
+def seed_centers(
+    points: Floats,
+    weights: npt.NDArray[np.float64],
+    n_clusters: int,
+    *,
+    seed: int,
+    stage: Stage = Stage.SEEDING,
+    start: int = 1,
+    replica: int = 0,
+) -> npt.NDArray[np.float64]:
+    """Greedy weighted k-means++.
+
+    Returns fewer than ``n_clusters`` centres when there are fewer distinct points.
+    """
+    centers = np.empty((n_clusters, points.shape[1]))
+    found = engine.seed_centers(points, weights, seed, stage, start, replica, centers)
+    return centers[:found]
+
+
+@dataclass(frozen=True)
+class LloydRun:
+    """One run of Lloyd's algorithm: the partition it ended with."""
+
+    labels: npt.NDArray[np.int32]
+    centers: npt.NDArray[np.float64]
+    inertia: float
+    n_iter: int
+
+
+def lloyd(
+    points: Floats,
+    weights: npt.NDArray[np.float64],
+    centers: npt.NDArray[np.float64],
+    *,
+    max_iter: int = 300,
+    tolerance: float = 0.0,
+) -> LloydRun:
+    """Weighted Lloyd iterations from given centres, with relocation of empty clusters."""
+    moved = np.array(centers, dtype=np.float64, order="C")
+    labels = np.empty(len(points), dtype=np.int32)
+    inertia, n_iter = engine.lloyd(points, weights, moved, max_iter, tolerance, labels)
+    return LloydRun(labels=labels, centers=moved, inertia=inertia, n_iter=n_iter)

@@ -1,0 +1,41 @@
+"""Where randomness comes from: one seed, and a stream of numbers for every stage and replica.
+
+The streams are Philox4x64-10 with key ``(seed, stage | start | replica)``, so a number depends on
+what it is for and never on what was drawn before it, on which thread, or in which order.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+from numpy.random import Generator, Philox, RandomState
+from sklearn.utils import check_random_state
+
+
+class Stage(IntEnum):
+    """What a stream is used for; the same numbers as in ``_native/rng.hpp``."""
+
+    SELECTION = 1
+    NORMALS = 2
+    WEIGHTS = 3
+    RESAMPLING = 4
+    SEEDING = 5
+    REFERENCE = 6
+    EVALUATION = 7
+    PRIOR = 8
+
+
+def root_seed(random_state: int | RandomState | None) -> int:
+    """One 63-bit seed from scikit-learn's ``random_state``."""
+    return int(check_random_state(random_state).randint(0, 2**63 - 1, dtype=np.int64))
+
+
+def stream_key(seed: int, stage: Stage, start: int = 0, replica: int = 0) -> np.ndarray:
+    """Philox key of a stream, as two 64-bit words."""
+    return np.array([seed, stage << 56 | start << 40 | replica], dtype=np.uint64)
+
+
+def stream_generator(seed: int, stage: Stage, replica: int = 0) -> Generator:
+    """NumPy generator on a stream, for stages written in Python."""
+    return Generator(Philox(key=stream_key(seed, stage, replica=replica)))

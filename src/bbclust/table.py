@@ -1,0 +1,67 @@
+"""The data as the engine sees them: rows of positive weight, centred, in one block of memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows to be clustered.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, d), float32 or float64
+        Centred rows, C-contiguous.
+    center : ndarray of shape (d,), float64
+        What was subtracted.
+    weights : ndarray of shape (n,), float64, or None
+        Relative weights with mean one; None when all rows weigh the same.
+    """
+
+    rows: Floats
+    center: npt.NDArray[np.float64]
+    weights: npt.NDArray[np.float64] | None = None
+
+    @property
+    def n(self) -> int:
+        return int(self.rows.shape[0])
+
+    @property
+    def d(self) -> int:
+        return int(self.rows.shape[1])
+
+    def weights_or_ones(self) -> npt.NDArray[np.float64]:
+        return np.ones(self.n) if self.weights is None else self.weights
+
+    def mean_variance(self) -> float:
+        """Variance of a feature, averaged over features."""
+        if self.weights is None:
+            total = np.einsum("ij,ij->", self.rows, self.rows, dtype=np.float64)
+        else:
+            total = np.einsum("i,ij,ij->", self.weights, self.rows, self.rows, dtype=np.float64)
+        return float(total) / (self.n * self.d)
+
+
+def make_table(X: Floats, weights: npt.NDArray[np.float64] | None = None) -> Table:
+    """Centre the rows of X.
+
+    ``einsum`` rather than ``@``: BLAS gives other bits for other numbers of threads.
+    """
+    if weights is None:
+        center = X.mean(axis=0, dtype=np.float64)
+    else:
+        center = np.einsum("i,ij->j", weights, X, dtype=np.float64) / weights.sum()
+    return Table(rows=centered(X, center), center=center, weights=weights)
+
+
+def centered(X: Floats, center: npt.NDArray[np.float64]) -> Floats:
+    """X minus center, in X's own precision and C order."""
+    rows = np.empty(X.shape, dtype=X.dtype)
+    return np.subtract(X, center, out=rows, casting="same_kind")

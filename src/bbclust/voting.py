@@ -1,0 +1,103 @@
+"""Votes into memberships, and how far the number of replicas lets us trust them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from bbclust._native import engine
+from bbclust.entropy import entropy_between
+from bbclust.table import Floats
+
+Array = npt.NDArray[np.float64]
+
+
+def memberships(votes: npt.NDArray[np.int32]) -> Array:
+    """Share of votes of each cluster, (n, K); rows without votes are zero."""
+    totals = votes.sum(axis=1, dtype=np.int64)
+    return np.asarray(votes / np.maximum(totals, 1)[:, None])
+
+
+def membership_se(votes: npt.NDArray[np.int32]) -> Array:
+    """Posterior standard deviation of the memberships under Jeffreys' prior, (n, K)."""
+    counts = votes + 0.5
+    total = counts.sum(axis=1, keepdims=True)
+    return np.asarray(np.sqrt(counts * (total - counts) / (total**2 * (total + 1))))
+
+
+def vote_by_centers(
+    rows: Floats,
+    centers: Array,
+    occupied: npt.NDArray[np.bool_],
+    *,
+    n_jobs: int = 1,
+) -> npt.NDArray[np.int32]:
+    """Every replica's centres vote on every row: nearest occupied centre, (n, K).
+
+    ``centers`` (B, K, d) and ``rows`` (n, d) are in the same units; unoccupied centres abstain.
+    """
+    votes = np.zeros((len(rows), centers.shape[1]), dtype=np.int32)
+    if len(rows) == 0:
+        return votes
+    engine.vote_by_centers(rows, centers, occupied.view(np.uint8), n_jobs, votes)
+    return votes
+
+
+def nearest_center(rows: Floats, centers: Array) -> npt.NDArray[np.int32]:
+    """Index of the nearest centre of each row."""
+    occupied = np.ones((1, len(centers)), dtype=np.bool_)
+    votes = vote_by_centers(rows, centers[None], occupied)
+    return np.asarray(votes.argmax(axis=1), dtype=np.int32)
+
+
+def mean_entropy_se(
+    labels: npt.NDArray[np.int16], counts: npt.NDArray[np.int32], weights: Array
+) -> float:
+    r"""Monte-Carlo standard error of the mean entropy.
+
+    ``labels`` (B, E) are the votes of every replica on the evaluation points, -1 where it did not
+    vote; ``counts`` (E, K) are these votes summed, ``weights`` (E,) those of the points. To first
+    order a replica that votes k on a point with entropy S and v votes moves that entropy by
+    :math:`(-\log_2 u_k - S) / v`; the error is the root of the summed squares of what each replica
+    moves the weighted mean.
+    """
+    totals = counts.sum(axis=1)
+    u = counts / np.maximum(totals, 1)[:, None]
+    surprise = -np.log2(u, out=np.zeros_like(u), where=u > 0)
+    entropies = (u * surprise).sum(axis=1)
+    moves = (surprise - entropies[:, None]) / np.maximum(totals, 1)[:, None]
+    return _standard_error(labels, moves, weights * (totals > 0))
+
+
+def pairwise_entropy_se(
+    labels: npt.NDArray[np.int16],
+    counts: npt.NDArray[np.int32],
+    weights: Array,
+    pair: tuple[int, int],
+) -> float:
+    """Monte-Carlo standard error of the mean entropy between two clusters."""
+    seen = counts.sum(axis=1) > 0
+    first, second = (counts[:, k].astype(np.float64) for k in pair)
+    total = first + second
+    between = entropy_between(first, second)
+    moves = np.zeros(counts.shape)
+    for k, mine in zip(pair, (first, second), strict=True):
+        share = np.divide(mine, total, out=np.ones_like(total), where=mine > 0)
+        moves[:, k] = (-np.log2(share) - between) / np.maximum(total, 1)
+    return _standard_error(labels, moves, weights * seen)
+
+
+def _standard_error(labels: npt.NDArray[np.int16], moves: Array, weights: Array) -> float:
+    """Root of the summed squares of what each replica moves the weighted mean over points.
+
+    ``moves`` (E, K) is what one vote for k moves point e.
+    """
+    n_replicas = len(labels)
+    total = weights.sum()
+    if n_replicas < 2 or total == 0:
+        return float("nan")
+    # a first column of zeros, which the label -1 picks
+    shares = np.pad(moves * (weights / total)[:, None], ((0, 0), (1, 0)))
+    moved = np.empty(n_replicas)
+    engine.sum_moves(labels, shares, moved)
+    return float(np.sqrt(n_replicas / (n_replicas - 1) * (moved**2).sum()))
