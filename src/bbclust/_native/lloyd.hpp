@@ -186,52 +186,51 @@ private:
         sum_up(points);
     }
 
-    // Sums, masses and counts of all clusters from the labels. A few clusters are summed panel by
-    // panel, the points of the others masked; many are summed point by point.
+    // Sums, masses and counts of all clusters from the labels. A few clusters are summed one after
+    // the other, the points of the others masked; many are summed point by point.
     void sum_up(const Panels<T>& points) {
         std::fill(sums_.begin(), sums_.end(), 0.0);
         std::fill(mass_.begin(), mass_.end(), 0.0);
         std::fill(counts.begin(), counts.end(), 0);
-        if (K_ <= 8)
-            return with_dimension(d_, [&](auto D) { sum_up_masked<D()>(points); });
-        for (std::int64_t i = 0; i < points.n; ++i) move<0>(points, i, -1, static_cast<int>(labels[i]));
+        with_dimension(d_, [&](auto D) {
+            if (D() > 0 && K_ <= 8)
+                for (int k = 0; k < K_; ++k) sum_up_masked<D()>(points, k);
+            else
+                for (std::int64_t i = 0; i < points.n; ++i)
+                    move<D()>(points, i, -1, static_cast<int>(labels[i]));
+        });
     }
 
     template <int D>
-    void sum_up_masked(const Panels<T>& points) {
+    void sum_up_masked(const Panels<T>& points, int k) {
         constexpr int N = doubles_per_pack<T>;
-        const int d = D ? D : d_;
-        const std::int64_t stride = static_cast<std::int64_t>(d + 2) * N;
-        lane_sums_.assign(K_ * stride, broadcast(0.0));
-        const Pack<T> zero = broadcast(T(0)), one = broadcast(T(1));
+        Pack<double> count[N], mass[N], sum[D + 1][N];
+        for (int h = 0; h < N; ++h) {
+            count[h] = mass[h] = broadcast(0.0);
+            for (int f = 0; f < D; ++f) sum[f][h] = broadcast(0.0);
+        }
+        const Pack<T> zero = broadcast(T(0)), one = broadcast(T(1)), name = broadcast(T(k));
         for (std::int64_t p = 0; p < points.n_panels(); ++p) {
-            const Pack<T> weight = load(points.weights.data() + p * W);
-            const Pack<T> label = load(labels.data() + p * W);
-            for (int k = 0; k < K_; ++k) {
-                Pack<double>* sum = lane_sums_.data() + k * stride;
-                const Pack<T> masked = choose_equal<T>(label, broadcast(T(k)), weight, zero);
-                Pack<double> w[N], value[N];
-                widen<T>(choose_less<T>(zero, masked, one, zero), value);
-                for (int h = 0; h < N; ++h) sum[h] = sum[h] + value[h];
-                widen<T>(masked, w);
-                for (int h = 0; h < N; ++h) sum[N + h] = sum[N + h] + w[h];
-                for (int f = 0; f < d; ++f) {
-                    widen<T>(load(points.panel(p) + f * W), value);
-                    for (int h = 0; h < N; ++h)
-                        sum[(2 + f) * N + h] = sum[(2 + f) * N + h] + w[h] * value[h];
-                }
+            const T* x = points.values.data() + p * D * W;
+            const Pack<T> masked = choose_equal<T>(load(labels.data() + p * W), name,
+                                                   load(points.weights.data() + p * W), zero);
+            Pack<double> present[N], weight[N], value[N];
+            widen<T>(choose_less<T>(zero, masked, one, zero), present);
+            widen<T>(masked, weight);
+            for (int h = 0; h < N; ++h) {
+                count[h] = count[h] + present[h];
+                mass[h] = mass[h] + weight[h];
+            }
+            for (int f = 0; f < D; ++f) {
+                widen<T>(load(x + f * W), value);
+                for (int h = 0; h < N; ++h) sum[f][h] = sum[f][h] + weight[h] * value[h];
             }
         }
-        for (int k = 0; k < K_; ++k) {
-            auto total = [&](int which) {
-                const Pack<double>* sum = lane_sums_.data() + k * stride + which * N;
-                double result = 0;
-                for (int h = 0; h < N; ++h) result += sum_of_lanes<double>(sum[h]);
-                return result;
-            };
-            counts[k] = static_cast<std::int64_t>(total(0));
-            mass_[k] = total(1);
-            for (int f = 0; f < d_; ++f) sums_[static_cast<std::int64_t>(k) * d_ + f] = total(2 + f);
+        for (int h = 0; h < N; ++h) {
+            counts[k] += static_cast<std::int64_t>(sum_of_lanes<double>(count[h]));
+            mass_[k] += sum_of_lanes<double>(mass[h]);
+            for (int f = 0; f < D; ++f)
+                sums_[static_cast<std::int64_t>(k) * D + f] += sum_of_lanes<double>(sum[f][h]);
         }
     }
 
@@ -319,8 +318,9 @@ private:
             if (counts[k] == 0) continue;
             double* c = centers.data() + static_cast<std::int64_t>(k) * d_;
             const double* sum = sums_.data() + static_cast<std::int64_t>(k) * d_;
+            const double inverse = 1.0 / mass_[k];
             for (int f = 0; f < d_; ++f) {
-                const double mean = sum[f] / mass_[k];
+                const double mean = sum[f] * inverse;
                 shift += (mean - c[f]) * (mean - c[f]);
                 c[f] = mean;
             }
@@ -344,7 +344,6 @@ private:
     Codebook<T> book_;
     std::vector<double> sums_;  // weighted sums of the points of each cluster
     std::vector<double> mass_;  // their weights
-    Buffer<Pack<double>> lane_sums_;
 };
 
 // sum of w|x|^2, in double: inertias are small differences from it

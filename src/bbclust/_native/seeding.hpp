@@ -81,10 +81,13 @@ private:
                 for (int v = 0; v < packs; ++v) add(p + v, v);
             for (int v = 0; p + v < chunk_end(c); ++v) add(p + v, v);
             T* of_columns = out.columns.data() + c * columns;
-            out.chunks[c] = 0;
             for (int v = 0; v < packs; ++v) store(of_columns + v * W, sum[v]);
-            for (int v = 0; v < columns; ++v) out.chunks[c] += static_cast<double>(of_columns[v]);
-            out.total += out.chunks[c];
+            double part[columns];
+            for (int v = 0; v < columns; ++v) part[v] = static_cast<double>(of_columns[v]);
+            for (int half = columns / 2; half > 0; half /= 2)
+                for (int v = 0; v < half; ++v) part[v] += part[v + half];
+            out.chunks[c] = part[0];
+            out.total += part[0];
         }
     }
 
