@@ -40,7 +40,10 @@ def normals(raw: np.ndarray) -> np.ndarray:
 
 
 def gammas(seed: int, shapes: np.ndarray, replica: int = 0, stage: int = WEIGHTS) -> np.ndarray:
-    """Marsaglia & Tsang; candidate a of variable i reads word i of starts 2a and 2a + 1."""
+    """Logarithms of uniforms when all shapes are 1 or all are 2, Marsaglia & Tsang otherwise.
+
+    Candidate a of variable i reads word i of starts 2a and 2a + 1.
+    """
     n = len(shapes)
     result = np.zeros(n)
     waiting = np.arange(n)
@@ -56,7 +59,11 @@ def gammas(seed: int, shapes: np.ndarray, replica: int = 0, stage: int = WEIGHTS
         if len(waiting) == 0:
             break
     boost = open_uniforms(words(seed, stage, n, 0xFFFF, replica))
-    return np.where(shapes < 1, result * boost ** (1 / shapes), result)
+    result = np.where(shapes < 1, result * boost ** (1 / shapes), result)
+    u, v = (open_uniforms(words(seed, stage, n, start, replica)) for start in (0, 1))
+    if (shapes == 1).all():
+        return -np.log(u)
+    return -np.log(u * v) if (shapes == 2).all() else result
 
 
 # --- Algorithm 1 ------------------------------------------------------------------------------

@@ -308,8 +308,7 @@ NB_MODULE(BBCLUST_MODULE, m) {
           [](std::uint64_t seed, std::uint64_t stage, std::uint64_t replica, double shape,
              Out<double, 1> values /* OUT */) {
               Gammas(seed, static_cast<Stage>(stage), replica)
-                  .next(static_cast<std::int64_t>(values.shape(0)),
-                        [shape](std::int64_t) { return shape; }, values.data());
+                  .next(static_cast<std::int64_t>(values.shape(0)), shape, values.data());
           },
           "seed"_a, "stage"_a, "replica"_a, "shape"_a,
           nb::arg("values").noconvert());

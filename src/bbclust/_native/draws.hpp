@@ -84,9 +84,11 @@ private:
     void weigh_all_rows(std::int64_t replica, Replica<T>& out) {
         begin(plan_.n, out);
         for (std::int64_t i = 0; i < plan_.n; ++i) add(plan_.rows + i * plan_.d, i, 0.0, out);
-        Gammas(plan_.seed, Stage::weights, replica)
-            .next(plan_.n, [&](std::int64_t i) { return plan_.row_weights ? plan_.row_weights[i] : 1.0; },
-                  mass_.data());
+        Gammas gammas(plan_.seed, Stage::weights, replica);
+        if (plan_.row_weights)
+            gammas.next(plan_.n, plan_.row_weights, mass_.data());
+        else
+            gammas.next(plan_.n, 1.0, mass_.data());
     }
 
     // Algorithm 1, steps 3 and 4; Efron is the case without prior and with equal weights.
@@ -94,8 +96,8 @@ private:
         const bool efron = plan_.resampling == Resampling::efron;
         // One uniform decides a draw: below omega it names a component of the prior, above it a row.
         const double prior_weight = efron ? 0.0 : plan_.prior_weight;
-        const double data_weight = 1.0 - prior_weight;
-        auto share_of_data = [&](double u) { return (u - prior_weight) / data_weight; };
+        const double stretch = 1.0 / (1.0 - prior_weight);
+        auto share_of_data = [&](double u) { return (u - prior_weight) * stretch; };
         const double shape = plan_.shape();
         Stream selection(make_key(plan_.seed, Stage::selection, 0, replica));
         Gammas gammas(plan_.seed, Stage::weights, replica);
@@ -107,7 +109,7 @@ private:
         for (std::int64_t start = 0; start < plan_.n_draws; start += chunk) {
             const std::int64_t n = std::min(chunk, plan_.n_draws - start);
             selection.words(words, (n + 3) / 4 * 4);
-            if (!efron) gammas.next(n, [shape](std::int64_t) { return shape; }, weights);
+            if (!efron) gammas.next(n, shape, weights);
             std::int64_t from_data[chunk], from_prior[chunk], n_data = 0, n_prior = 0;
             for (std::int64_t i = 0; i < n; ++i) {  // no branch: it could not be predicted
                 const bool prior = uniform_from(words[i]) < prior_weight;
@@ -160,19 +162,19 @@ private:
         const std::int64_t d = plan_.d, rank = mixture.offsets[j + 1] - mixture.offsets[j];
         const double* mean = mixture.means + j * d;
         const double* factor = mixture.factor_rows + mixture.offsets[j] * d;
-        std::int64_t f = 0;
-        for (; f + 4 <= d; f += 4) {  // four features at a time stay in registers
-            double x[4];
-            for (int i = 0; i < 4; ++i) x[i] = mean[f + i];
-            for (std::int64_t t = 0; t < rank; ++t)
-                for (int i = 0; i < 4; ++i) x[i] += normals[t] * factor[t * d + f + i];
-            for (int i = 0; i < 4; ++i) point_[f + i] = x[i];
-        }
-        for (; f < d; ++f) {
-            double x = mean[f];
-            for (std::int64_t t = 0; t < rank; ++t) x += normals[t] * factor[t * d + f];
-            point_[f] = x;
-        }
+        with_dimension(plan_.d, [&](auto D) {
+            if constexpr (D() > 0) {  // the whole point stays in registers
+                double x[D()];
+                for (int f = 0; f < D(); ++f) x[f] = mean[f];
+                for (std::int64_t t = 0; t < rank; ++t)
+                    for (int f = 0; f < D(); ++f) x[f] += normals[t] * factor[t * D() + f];
+                for (int f = 0; f < D(); ++f) point_[f] = x[f];
+            } else {
+                std::copy_n(mean, d, point_.data());
+                for (std::int64_t t = 0; t < rank; ++t)
+                    for (std::int64_t f = 0; f < d; ++f) point_[f] += normals[t] * factor[t * d + f];
+            }
+        });
     }
 
     void add_row(std::int64_t row, double weight, Replica<T>& out) {

@@ -222,47 +222,76 @@ private:
 
 // Gamma(shape, 1) variables number 0, 1, 2, ... of a stage and replica.
 //
-// Marsaglia & Tsang 2000, ACM Transactions on Mathematical Software 26, 363-372: a candidate from
-// one normal and one uniform, accepted more than 95 times in 100. Candidate a of variable i reads
-// word i of the streams (start = 2a) and (start = 2a + 1), so no variable depends on the rejections
-// of another. Shapes below one: Gamma(shape + 1) U^(1 / shape), U from the last stream.
+// One shape for all, and it is 1 or 2, as in Rubin's bootstrap and at omega = 1/2 with m = n: minus
+// the logarithm of one or two uniforms, word i of the streams (start = 0) and (start = 1).
+// Else Marsaglia & Tsang 2000, ACM Transactions on Mathematical Software 26, 363-372: a candidate
+// from one normal and one uniform, accepted more than 95 times in 100. Candidate a of variable i
+// reads word i of the streams (start = 2a) and (start = 2a + 1), so no variable depends on the
+// rejections of another. Below one: Gamma(shape + 1) U^(1 / shape), U from the last stream.
 class Gammas {
 public:
     Gammas(std::uint64_t seed, Stage stage, std::uint64_t replica)
-        : seed_(seed), replica_(replica), stage_(stage), normal_words_(key(0)),
-          uniform_words_(key(1)) {}
+        : seed_(seed), replica_(replica), stage_(stage), first_(key(0)), second_(key(1)) {}
 
-    // The next `count` of them; shape(i) for i = 0 .. count - 1. Pieces but the last must be
-    // multiples of four.
-    template <class Shape>
-    void next(std::int64_t count, Shape&& shape, double* out) {
-        std::uint64_t words[chunk], uniforms[chunk];
-        double normals[chunk];
-        for (std::int64_t begin = 0; begin < count; begin += chunk) {
-            const std::int64_t n = count - begin < chunk ? count - begin : chunk;
-            const std::int64_t rounded = (n + 3) / 4 * 4;
-            normal_words_.words(words, rounded);
-            uniform_words_.words(uniforms, rounded);
-            normals_from(words, n, normals);
+    // The next `count` of one shape. Pieces but the last must be multiples of four.
+    void next(std::int64_t count, double shape, double* out) {
+        if (shape != 1.0 && shape != 2.0)
+            return in_pieces(count, [&](std::int64_t begin, std::int64_t n, const std::uint64_t* first,
+                                        const std::uint64_t* second) {
+                by_rejection(n, [shape](std::int64_t) { return shape; }, first, second, out + begin);
+            });
+        const bool two = shape == 2.0;
+        in_pieces(count, [&](std::int64_t begin, std::int64_t n, const std::uint64_t* first,
+                             const std::uint64_t* second) {
             for (std::int64_t i = 0; i < n; ++i) {
-                const double d = above_one(shape(begin + i)) - 1.0 / 3.0;
-                out[begin + i] = candidate(d, normals[i], open_uniform_from(uniforms[i]));
+                const double u = open_uniform_from(first[i]), v = open_uniform_from(second[i]);
+                out[begin + i] = -log_of(two ? u * v : u);
             }
-            for (std::int64_t i = 0; i < n; ++i) {
-                const double a = shape(begin + i);
-                if (!(out[begin + i] > 0)) out[begin + i] = try_again(above_one(a), drawn_ + i);
-                if (a < 1.0)
-                    out[begin + i] *= std::pow(
-                        open_uniform_from(Stream::word_at(key(0xffff), drawn_ + i)), 1.0 / a);
-            }
-            drawn_ += n;
-        }
+        });
+    }
+
+    // The next `count`, each of its own shape.
+    void next(std::int64_t count, const double* shapes, double* out) {
+        in_pieces(count, [&](std::int64_t begin, std::int64_t n, const std::uint64_t* first,
+                             const std::uint64_t* second) {
+            by_rejection(n, [=](std::int64_t i) { return shapes[begin + i]; }, first, second,
+                         out + begin);
+        });
     }
 
 private:
     static constexpr std::int64_t chunk = 256;
 
     Key key(std::uint64_t start) const { return make_key(seed_, stage_, start, replica_); }
+
+    template <class Piece>
+    void in_pieces(std::int64_t count, Piece&& piece) {
+        std::uint64_t first[chunk], second[chunk];
+        for (std::int64_t begin = 0; begin < count; begin += chunk) {
+            const std::int64_t n = count - begin < chunk ? count - begin : chunk;
+            first_.words(first, (n + 3) / 4 * 4);
+            second_.words(second, (n + 3) / 4 * 4);
+            piece(begin, n, first, second);
+            drawn_ += n;
+        }
+    }
+
+    template <class Shape>
+    void by_rejection(std::int64_t n, Shape&& shape, const std::uint64_t* normal_words,
+                      const std::uint64_t* uniform_words, double* out) const {
+        double normals[chunk];
+        normals_from(normal_words, n, normals);
+        for (std::int64_t i = 0; i < n; ++i)
+            out[i] = candidate(above_one(shape(i)) - 1.0 / 3.0, normals[i],
+                               open_uniform_from(uniform_words[i]));
+        for (std::int64_t i = 0; i < n; ++i) {
+            const double a = shape(i);
+            if (!(out[i] > 0)) out[i] = try_again(above_one(a), drawn_ + i);
+            if (a < 1.0)
+                out[i] *= std::pow(open_uniform_from(Stream::word_at(key(0xffff), drawn_ + i)),
+                                   1.0 / a);
+        }
+    }
 
     static double above_one(double shape) { return shape < 1.0 ? shape + 1.0 : shape; }
 
@@ -286,7 +315,7 @@ private:
 
     std::uint64_t seed_, replica_;
     Stage stage_;
-    Stream normal_words_, uniform_words_;
+    Stream first_, second_;
     std::int64_t drawn_ = 0;
 };
 
