@@ -238,13 +238,15 @@ class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self
         """
         self._check_parameters()
-        X = check.check_table(self, X, reset=True)
-        run = self._prepare(X, check.check_sample_weight(sample_weight, len(X)), reference_labels)
-        if self.n_replicas == "auto":
-            replicas = self._run_until_precise(run)
-        else:
-            replicas = self._run_more(run, range(int(self.n_replicas)))
-        self._publish(run, replicas)
+        with check.all_or_nothing(self):
+            X = check.check_table(self, X, reset=True)
+            weights = check.check_sample_weight(sample_weight, len(X))
+            run = self._prepare(X, weights, reference_labels)
+            if self.n_replicas == "auto":
+                replicas = self._run_until_precise(run)
+            else:
+                replicas = self._run_more(run, range(int(self.n_replicas)))
+            self._publish(run, replicas)
         return self
 
     def add_replicas(self, n_replicas: int) -> BBC:
@@ -262,7 +264,8 @@ class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         check_is_fitted(self)
         n_replicas = check.check_integer("n_replicas", n_replicas, minimum=1)
         more = range(self.n_replicas_, self.n_replicas_ + n_replicas)
-        self._publish(self._run, join([self._replicas, self._run_more(self._run, more)]))
+        with check.all_or_nothing(self):
+            self._publish(self._run, join([self._replicas, self._run_more(self._run, more)]))
         return self
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
@@ -292,16 +295,15 @@ class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         -------
         ndarray of shape (n,)
         """
-        if min_confidence is not None and not 0 <= min_confidence <= 1:
-            raise ValueError(
-                f"min_confidence must lie between 0 and 1, got {min_confidence!r}: "
-                "it is compared with memberships."
-            )
+        min_confidence = check.check_confidence(min_confidence)
         shares = self.predict_proba(X)
         labels: npt.NDArray[np.int64] = shares.argmax(axis=1)
         if min_confidence is not None:
             labels[shares.max(axis=1) < min_confidence] = -1
         return labels
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_replicas")
 
     @property
     def membership_se_(self) -> npt.NDArray[np.float64]:
@@ -344,6 +346,8 @@ class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             )
         check.check_integer("n_init", self.n_init, minimum=0, maximum=65_535)
         check.check_integer("max_iter", self.max_iter, minimum=1)
+        check.check_n_jobs(self.n_jobs)
+        check.check_callbacks(self.callbacks)
         check.check_number("mc_tol", self.mc_tol, above=0, why="it is a standard error in bits")
         if not (isinstance(self.tol, (int, float, np.number)) and self.tol >= 0):
             raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
@@ -357,52 +361,55 @@ class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """Reference, prior and plan (Algorithm 3, steps 2 to 6)."""
         counted = None if weights is None or (weights > 0).all() else weights > 0
         rows = X if counted is None else X[counted]
-        table = make_table(
-            rows, weights if counted is None or weights is None else weights[counted]
-        )
-        check.check_spread(table)
-        seed = root_seed(self.random_state)
-        tolerance = float(self.tol) * table.mean_variance()
-        if reference_labels is None:
-            check.check_distinct_rows(table.rows, self.n_clusters)
-            reference = cluster_reference(
-                table,
-                self.n_clusters,
-                seed,
-                max_iter=self.max_iter,
-                tolerance=tolerance,
-                n_jobs=effective_n_jobs(self.n_jobs),
+        with np.errstate(over="ignore", invalid="ignore"):  # check_spread speaks of it
+            table = make_table(
+                rows, weights if weights is None or counted is None else weights[counted]
             )
+        check.check_spread(rows, table)
+        plan = self._plan(table)
+        if reference_labels is None:
+            reference = self._cluster_reference(table, plan)
         else:
-            kept = np.asarray(reference_labels)
-            if kept.shape == (len(X),) and counted is not None:
-                kept = kept[counted]
-            codes = check.check_reference_labels(kept, table.n, self.n_clusters)
+            codes = check.check_reference_labels(reference_labels, len(X), counted, self.n_clusters)
             reference = partition_from_labels(table, codes)
-        resampling = Resampling(
-            n_draws=table.n if self.n_draws is None else int(self.n_draws),
-            prior_weight=float(self.prior_weight) if self.resampling == "proper" else 0.0,
-            kind=self.resampling,
-            weighting=self.weighting,
-        )
         prior = None
-        if resampling.uses_prior:
+        if plan.resampling.uses_prior:
             chosen = ElicitedPrior() if self.prior is None else self.prior
             prepared = chosen.prepare(rows, reference, float(self.prior_scale))
             prior = check_prepared(prepared, table.d)
-        vote_on_all = self.votes == "all" or (self.votes == "auto" and resampling.n_draws < table.n)
-        plan = Plan(
+        others = X[:0] if counted is None else X[~counted]
+        return _Run(table, counted, centered(others, table.center), reference, prior, plan)
+
+    def _plan(self, table: Table) -> Plan:
+        seed = root_seed(self.random_state)
+        n_draws = table.n if self.n_draws is None else int(self.n_draws)
+        return Plan(
             seed=seed,
-            resampling=resampling,
-            vote_on_all=vote_on_all,
+            resampling=Resampling(
+                n_draws=n_draws,
+                prior_weight=float(self.prior_weight) if self.resampling == "proper" else 0.0,
+                kind=self.resampling,
+                weighting=self.weighting,
+            ),
+            vote_on_all=self.votes == "all" or (self.votes == "auto" and n_draws < table.n),
             n_init=int(self.n_init),
             max_iter=int(self.max_iter),
-            tolerance=tolerance,
+            tolerance=float(self.tol) * table.mean_variance(),
             evaluation_rows=choose_evaluation_rows(table.n, seed),
         )
-        none = np.empty((0, table.d), dtype=table.rows.dtype)
-        others = none if counted is None else centered(X[~counted], table.center)
-        return _Run(table, counted, others, reference, prior, plan)
+
+    def _cluster_reference(self, table: Table, plan: Plan) -> Partition:
+        check.check_distinct_rows(table.rows, self.n_clusters)
+        reference = cluster_reference(
+            table,
+            self.n_clusters,
+            plan.seed,
+            max_iter=plan.max_iter,
+            tolerance=plan.tolerance,
+            n_jobs=effective_n_jobs(self.n_jobs),
+        )
+        check.check_no_cluster_is_empty(reference)
+        return reference
 
     def _run_more(self, run: _Run, replicas: range, total: int | None = None) -> Replicas:
         total = replicas.stop if total is None else total
@@ -411,7 +418,7 @@ class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             done += replicas.start
             if self.verbose:
                 print(f"BBC: {done} of {total} replicas", flush=True)
-            for callback in _as_list(self.callbacks):
+            for callback in check.check_callbacks(self.callbacks):
                 callback(done, total)
 
         return run_replicas(
@@ -438,7 +445,7 @@ class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         )
 
     def _publish(self, run: _Run, replicas: Replicas) -> None:
-        """Set the fitted attributes, all at once: an interrupted fit leaves none behind."""
+        """Set the fitted attributes."""
         self._run, self._replicas = run, replicas
         reference, table = run.reference, run.table
         self.n_replicas_ = replicas.n_replicas
@@ -514,9 +521,3 @@ def _evaluation(
 
 def _mean_entropy_se(run: _Run, replicas: Replicas) -> float:
     return mean_entropy_se(*_evaluation(run, replicas))
-
-
-def _as_list(callbacks: Any) -> list[Callable[[int, int], None]]:
-    if callbacks is None:
-        return []
-    return [callbacks] if callable(callbacks) else list(callbacks)

@@ -123,6 +123,11 @@ def draw_from_prior(
                 f"The prior was asked for {count} draws of {table.d} features and gave an array "
                 f"of shape {points.shape}: its sample(n, generator) must return shape (n, d)."
             )
+        if not np.isfinite(points).all():
+            raise ValueError(
+                "The prior gave draws that hold NaN or infinity (inf): "
+                "its sample(n, generator) must return finite numbers."
+            )
         blocks.append((points - table.center).astype(table.rows.dtype))
     offsets = np.cumsum([0] + [len(block) for block in blocks], dtype=np.int64)
     return GivenDraws(np.concatenate(blocks), offsets)

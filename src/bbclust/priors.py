@@ -193,7 +193,7 @@ class MixturePrior:
         return GaussianMixture(self.weights, self.means, factors)
 
     def _check(self) -> None:
-        if self.means.ndim != 2:
+        if self.means.ndim != 2 or 0 in self.means.shape:
             raise ValueError(
                 f"means must have shape (components, features), got shape {self.means.shape}."
             )
@@ -210,6 +210,12 @@ class MixturePrior:
         for name in ("weights", "means", "covariances"):
             if not np.isfinite(getattr(self, name)).all():
                 raise ValueError(f"{name} of the prior hold NaN or infinity: give finite numbers.")
+        with np.errstate(over="ignore"):
+            if not np.isfinite(self.weights.sum()):
+                raise ValueError(
+                    f"weights of the prior overflow when summed, the largest is "
+                    f"{self.weights.max():g}: give smaller ones."
+                )
         if not (self.weights > 0).all():
             raise ValueError(
                 f"weights of the prior must be positive, got {self.weights.min():g}: "

@@ -5,6 +5,8 @@ Nothing below the estimators checks its input again.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,9 +15,22 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from bbclust.clusterers import Partition
 from bbclust.table import Floats, Table
 
 MAX_CLUSTERS = 32_767  # labels of evaluation points are kept in 16 bits
+
+
+@contextmanager
+def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
+    """What fails inside leaves the estimator as it was, an earlier fit included."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 def check_integer(name: str, value: object, *, minimum: int, maximum: int = 2**31 - 1) -> int:
@@ -27,6 +42,26 @@ def check_integer(name: str, value: object, *, minimum: int, maximum: int = 2**3
         bound = f"at least {minimum}" if number < minimum else f"at most {maximum}"
         raise ValueError(f"{name} must be {bound}, got {number}.")
     return number
+
+
+def check_n_jobs(n_jobs: object) -> None:
+    """None, or a number of threads as scikit-learn counts them."""
+    if n_jobs is not None and check_integer("n_jobs", n_jobs, minimum=-(2**31)) == 0:
+        raise ValueError("n_jobs must not be 0: use None for one thread, -1 for all cores.")
+
+
+def check_callbacks(callbacks: Any) -> list[Callable[[int, int], None]]:
+    """None, a function or several, as a list."""
+    if callbacks is None:
+        return []
+    if callable(callbacks):
+        return [callbacks]
+    if not isinstance(callbacks, Iterable) or not all(callable(one) for one in callbacks):
+        raise TypeError(
+            f"callbacks must be a function or a list of functions, got {callbacks!r}: "
+            "each is called as callback(done, total)."
+        )
+    return list(callbacks)
 
 
 def check_number(name: str, value: object, *, above: float, why: str) -> float:
@@ -47,6 +82,20 @@ def check_share(name: str, value: object, *, why: str) -> float:
     return float(value)
 
 
+def check_confidence(value: object) -> float | None:
+    """None, or a number that memberships can be compared with."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"min_confidence must be a number, got {value!r}.")
+    if not 0 <= float(value) <= 1:
+        raise ValueError(
+            f"min_confidence must lie between 0 and 1, got {value!r}: "
+            "it is compared with memberships."
+        )
+    return float(value)
+
+
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in choices:
@@ -56,14 +105,15 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
 
 
 def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Floats:
-    """X as finite float32 or float64, C or Fortran order, with scikit-learn's own bookkeeping."""
-    _refuse_text_columns(X)
+    """X as finite float32 or float64 in C order, with scikit-learn's own bookkeeping."""
+    dtype = _dtype_of_frame(X)
     try:
         rows: Floats = validate_data(
             estimator,
             X,
             reset=reset,
-            dtype=[np.float64, np.float32],
+            dtype=dtype,
+            order="C",  # sums over columns must not depend on the layout
             ensure_all_finite=False,
             ensure_min_samples=2 if reset else 1,
         )
@@ -78,24 +128,23 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Floats:
     return rows
 
 
-def _refuse_text_columns(X: Any) -> None:
+def _dtype_of_frame(X: Any) -> Any:
+    """Type to convert X to: float32 stays as it is, in data frames too, where text is refused."""
+    either = [np.float64, np.float32]
     if isinstance(X, np.ndarray | list | tuple):
-        return
+        return either
     import narwhals.stable.v1 as nw  # only data frames need it
 
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
-        return
-    wrong = [
-        name
-        for name, dtype in frame.schema.items()
-        if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object, nw.Unknown))
-    ]
-    if wrong:
-        raise ValueError(
-            f"Column {wrong[0]!r} of X holds {frame.schema[wrong[0]]} where numbers are needed: "
-            "leave it out or encode it as numbers."
-        )
+        return either
+    for name, dtype in frame.schema.items():
+        if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object, nw.Unknown)):
+            raise ValueError(
+                f"Column {name!r} of X holds {dtype} where numbers are needed: "
+                "leave it out or encode it as numbers."
+            )
+    return np.float32 if set(frame.schema.values()) == {nw.Float32()} else either
 
 
 def _refuse_missing(estimator: BaseEstimator, rows: Floats) -> None:
@@ -133,25 +182,35 @@ def check_sample_weight(sample_weight: Any, n: int) -> npt.NDArray[np.float64] |
         )
     positive = weights > 0
     if positive.sum() < 2:
+        count = int(positive.sum())
         raise ValueError(
-            f"sample_weight is positive for {int(positive.sum())} rows of X: "
-            "at least two must count."
+            f"sample_weight is positive for {count} row{'s'[: count != 1]} and zero for the "
+            "others: at least two rows must count."
         )
     if (weights == weights[0]).all():
         return None
+    weights = weights / weights.max()  # the mean of large ones could overflow
     return np.asarray(weights / weights[positive].mean())
 
 
-def check_spread(table: Table) -> None:
-    """Refuse numbers whose squares do not fit the type."""
+def check_spread(X: Floats, table: Table) -> None:
+    """Refuse numbers whose squares the type cannot hold."""
+    limits = np.finfo(table.rows.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
-        variance = table.mean_variance()
-        largest = np.abs(table.rows).max()
-        square = largest * largest * table.rows.dtype.type(table.d)
-    if not (np.isfinite(variance) and np.isfinite(square)):
+        largest = float(np.abs(table.rows).max())
+        if not np.isfinite(largest):
+            largest = float(np.abs(X).max())
+        # squared distances between two points, summed over sixty-four of them in the rows' type
+        square = 4 * largest * largest * table.d * 64
+    if square > float(limits.max):
         raise ValueError(
             f"X holds numbers as far as {largest:g} from their mean, whose squares overflow "
-            f"{table.rows.dtype}: rescale the columns."
+            f"{limits.dtype}: rescale the columns."
+        )
+    if 0 < largest * largest < float(limits.tiny / limits.eps):
+        raise ValueError(
+            f"X holds numbers no farther than {largest:g} from their mean, whose squares "
+            f"vanish in {limits.dtype}: rescale the columns."
         )
 
 
@@ -167,11 +226,26 @@ def check_distinct_rows(rows: Floats, n_clusters: int) -> None:
     )
 
 
-def check_reference_labels(labels: Any, n: int, n_clusters: int) -> npt.NDArray[np.int32]:
-    """Given labels as 0 .. K-1."""
+def check_no_cluster_is_empty(reference: Partition) -> None:
+    """Refuse a reference whose clusters could not all be filled."""
+    filled = int((reference.shares > 0).sum())
+    if filled < reference.n_clusters:
+        raise ValueError(
+            f"n_clusters={reference.n_clusters} is more than the {filled} groups of rows that "
+            f"can be told apart, the others differ by a rounding: ask for at most {filled} "
+            "clusters, or rescale the columns."
+        )
+
+
+def check_reference_labels(
+    labels: Any, n: int, counted: npt.NDArray[np.bool_] | None, n_clusters: int
+) -> npt.NDArray[np.int32]:
+    """Given labels of the counted rows, as 0 .. K-1."""
     given = np.asarray(labels)
     if given.shape != (n,):
         raise ValueError(f"reference_labels must have shape ({n},), got {given.shape}.")
+    if counted is not None:
+        given = given[counted]
     names, codes = np.unique(given, return_inverse=True)
     if len(names) != n_clusters:
         raise ValueError(
