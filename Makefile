@@ -1,0 +1,39 @@
+PYTHON ?= python
+
+.DEFAULT_GOAL := help
+.PHONY: help install test lint types imports check demo picture bench clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: ## Install the package for development, with all tools, into the current environment
+	$(PYTHON) -m pip install --editable ".[dev]"
+
+test: ## Run the tests, the doctests and the examples of README.md
+	$(PYTHON) -m pytest
+
+lint: ## Look for mistakes and check the format
+	ruff check
+	ruff format --check
+
+types: ## Check the types
+	mypy
+
+imports: ## Check that imports point one way
+	lint-imports
+
+check: lint types imports test ## All of the above
+
+demo: ## Cluster Iris and print the result
+	$(PYTHON) -m bbclust.demo
+
+picture: ## Draw the pictures of the documentation again
+	$(PYTHON) docs/make_images.py
+
+bench: ## Run every script in benchmarks/
+	$(if $(wildcard benchmarks/*.py),,@echo "There are no scripts in benchmarks/.")
+	@for script in $(wildcard benchmarks/*.py); do echo "$$script"; $(PYTHON) $$script || exit 1; done
+
+clean: ## Remove what was built or cached
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests docs -name __pycache__ -prune -exec rm -rf {} +

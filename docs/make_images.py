@@ -1,0 +1,145 @@
+"""Draw the pictures of the documentation: ``make picture``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from bbclust import BBC
+from bbclust.datasets import Dataset, load_iris
+
+IMAGES = Path(__file__).parent / "images"
+
+# Okabe & Ito: told apart by colour-blind readers too. One per cluster, in order of size.
+COLORS = ("#E69F00", "#0072B2", "#009E73")
+MARKERS = ("o", "s", "^")
+MARKER_SIZE = 6.5
+INK = "#333333"
+
+STYLE = {
+    "font.size": 10.5,
+    "axes.titlesize": 11.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 10,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+
+
+def faded(color: str, entropy: np.ndarray) -> np.ndarray:
+    """The colour where the entropy is 0, white where it is 1 bit or more."""
+    strength = 1 - np.clip(entropy, 0, 1)[:, None]
+    return strength * np.array(to_rgb(color)) + (1 - strength)
+
+
+def draw_flowers(axes: Axes, iris: Dataset, model: BBC) -> None:
+    """Flowers coloured by cluster; the fill fades as the entropy grows."""
+    sepal, petal = iris.data[:, 0], iris.data[:, 2]
+    by_entropy = np.argsort(model.entropy_, kind="stable")  # the disputed on top
+    for cluster, (color, marker) in enumerate(zip(COLORS, MARKERS, strict=True)):
+        mine = by_entropy[model.labels_[by_entropy] == cluster]
+        axes.scatter(
+            petal[mine],
+            sepal[mine],
+            s=MARKER_SIZE**2,
+            c=faded(color, model.entropy_[mine]),
+            marker=marker,
+            edgecolors=color,
+            linewidths=1.3,
+        )
+    axes.set(xlabel="petal length, cm", ylabel="sepal length, cm")
+    axes.set_title("Iris in three clusters: which one, and how sure?")
+    axes.legend(handles=legend_entries(), loc="upper left", frameon=False)
+
+
+def legend_entries() -> list[Line2D]:
+    """Clusters, then what the fill means."""
+
+    def entry(label: str, marker: str, edge: str, fill: object) -> Line2D:
+        return Line2D(
+            [],
+            [],
+            ls="none",
+            label=label,
+            marker=marker,
+            ms=MARKER_SIZE,
+            mec=edge,
+            mfc=fill,
+            mew=1.3,
+        )
+
+    clusters = [
+        entry(f"cluster {cluster}", marker, color, color)
+        for cluster, (color, marker) in enumerate(zip(COLORS, MARKERS, strict=True))
+    ]
+    meanings = {
+        0.0: "filled: all votes agree",
+        0.5: "pale: 0.5 bits of doubt",
+        1.0: "hollow: 1 bit, a coin toss",
+    }
+    fills = [
+        entry(meaning, "o", INK, faded(INK, np.array([bits]))[0])
+        for bits, meaning in meanings.items()
+    ]
+    return clusters + fills
+
+
+def draw_votes(axes: Axes, model: BBC, rows: np.ndarray) -> None:
+    """Share of the votes of each cluster, one column per flower."""
+    bottom = np.zeros(len(rows))
+    for cluster in (0, 1, 2):
+        share = model.memberships_[rows, cluster]
+        axes.bar(range(len(rows)), share, bottom=bottom, color=COLORS[cluster], width=0.84)
+        bottom += share
+    axes.set(ylabel="share of votes", ylim=(0, 1), yticks=(0, 0.5, 1), xticks=())
+    axes.margins(x=0.01)
+    agreed = int((model.entropy_ == 0).sum())
+    axes.set_title(f"All votes agree on {agreed} flowers. The other {len(rows)}:")
+
+
+def draw_entropy(axes: Axes, model: BBC, rows: np.ndarray) -> None:
+    """Entropy of the same flowers."""
+    axes.bar(range(len(rows)), model.entropy_[rows], color=INK, width=0.84)
+    axes.set(ylabel="entropy, bits", ylim=(0, 1), yticks=(0, 0.5, 1), xticks=())
+    axes.set_xlabel("each column is one flower")
+    axes.margins(x=0.01)
+
+
+def draw_iris() -> Figure:
+    """Iris in three clusters: the flowers, and the votes on those that are disputed."""
+    iris = load_iris()
+    model = BBC(3, n_replicas=1000, random_state=0).fit(iris.data)
+    disputed = np.flatnonzero(model.entropy_ > 0)
+    disputed = disputed[np.argsort(-model.memberships_[disputed, 0], kind="stable")]
+    figure = Figure(figsize=(10.4, 4.5), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08, wspace=0.06)
+    grid = figure.add_gridspec(2, 2, width_ratios=(1.15, 1), height_ratios=(1.5, 1))
+    draw_flowers(figure.add_subplot(grid[:, 0]), iris, model)
+    draw_votes(figure.add_subplot(grid[0, 1]), model, disputed)
+    draw_entropy(figure.add_subplot(grid[1, 1]), model, disputed)
+    figure.align_ylabels()
+    return figure
+
+
+def main() -> None:
+    """Write every picture."""
+    IMAGES.mkdir(exist_ok=True)
+    with mpl.rc_context(STYLE):
+        draw_iris().savefig(IMAGES / "iris.png", dpi=140, metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    main()
