@@ -1,6 +1,6 @@
 """Peak memory of one large fit: n = 1,000,000, d = 8, float32, K = 5, B = 10, n_init = 1.
 
-    python benchmarks/peak_memory.py [--rows 1000000] [--jobs 1]
+python benchmarks/peak_memory.py [--rows 1000000] [--jobs 1]
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ class Lloyd:
 
 
 def lloyd(points, weights, centers, *, n_clusters, max_iter=300, tolerance=0.0):
-    """Weighted Lloyd; empty clusters take the farthest points that are not alone and not at home."""
+    """Weighted Lloyd; empty clusters take the farthest points neither alone nor at home."""
     d = points.shape[1]
     place = np.full((n_clusters, d), np.inf)
     place[: len(centers)] = centers
@@ -203,8 +203,8 @@ def lloyd(points, weights, centers, *, n_clusters, max_iter=300, tolerance=0.0):
         empty = [k for k in range(n_clusters) if counts[k] == 0]
         if empty:
             own = ((points - place[labels]) ** 2).sum(axis=1)
-            far = [i for i in np.argsort(-own, kind="stable")]
-            far = [i for i in far if own[i] > 1e-26 * (points[i] ** 2).sum()]
+            farthest_first = np.argsort(-own, kind="stable")
+            far = [i for i in farthest_first if own[i] > 1e-26 * (points[i] ** 2).sum()]
             for k in empty:
                 while far and counts[labels[far[0]]] < 2:
                     far.pop(0)
@@ -314,7 +314,7 @@ def run(
     vote_on_all=False,
     draw=None,
 ):
-    """The whole loop on centred rows. ``draw(b)`` gives the merged replica b: points, weights, rows."""
+    """The whole loop on centred rows; ``draw(b)`` gives points, weights and rows of replica b."""
     n_clusters = len(reference_centers)
     votes = np.zeros((len(rows), n_clusters), dtype=int)
     all_centers, margins = [], []

@@ -1,0 +1,15 @@
+"""Seeds of stochastic tests: each of these tests must pass for any seed.
+
+``BBCLUST_TEST_SEEDS=0-99 pytest`` runs them with all of 0 to 99; the default is 0 alone.
+"""
+
+import os
+
+import pytest
+
+_FIRST, _, _LAST = os.environ.get("BBCLUST_TEST_SEEDS", "0").partition("-")
+
+
+@pytest.fixture(params=range(int(_FIRST), int(_LAST or _FIRST) + 1))
+def seed(request):
+    return request.param

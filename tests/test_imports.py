@@ -1,0 +1,102 @@
+"""What `import bbclust` brings, and what it does not."""
+
+import importlib
+import importlib.metadata
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+import bbclust
+
+# Raises ImportError for packages that only extras need, as if they were not installed, and
+# notes who asks for them once scikit-learn (which may try pandas itself) has been imported.
+WITHOUT_EXTRAS = """
+import sys
+
+EXTRAS = {"matplotlib", "bokeh", "dask", "distributed", "typer", "rich", "polars", "pandas",
+          "pyarrow", "jinja2"}
+
+
+class Absent:
+    asked_for = []
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in EXTRAS:
+            self.asked_for.append(name)
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+sys.meta_path.insert(0, Absent())
+import sklearn.datasets
+import sklearn.utils.validation
+Absent.asked_for.clear()
+"""
+
+
+def run_python(program):
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_import_asks_for_no_package_of_an_extra():
+    assert run_python(WITHOUT_EXTRAS + "import bbclust; print(Absent.asked_for)") == "[]"
+
+
+def test_import_loads_no_package_of_an_extra_that_scikit_learn_does_not_load():
+    program = """
+import sys
+import sklearn
+
+extras = {"matplotlib", "bokeh", "dask", "typer", "polars", "pandas"}
+before = extras & sys.modules.keys()
+import bbclust
+
+print(sorted(extras & sys.modules.keys() - before), sorted(before - {"pandas"}))
+"""
+    assert run_python(program) == "[] []"
+
+
+def test_fitting_arrays_needs_no_package_of_an_extra():
+    program = """
+import numpy as np
+from bbclust import BBC
+from bbclust.datasets import load_iris
+
+X = load_iris().data
+model = BBC(3, random_state=0).fit(X, sample_weight=np.arange(150) % 3 + 1)
+print(model.predict(X).shape, model.transform(X.tolist()).shape, Absent.asked_for)
+"""
+    assert run_python(WITHOUT_EXTRAS + program) == "(150,) (150, 3) []"
+
+
+def test_public_names_are_those_of_all():
+    assert len(set(bbclust.__all__)) == len(bbclust.__all__)
+    for name in bbclust.__all__:
+        assert hasattr(bbclust, name), name
+    public = {
+        name
+        for name, value in vars(bbclust).items()
+        if not name.startswith("_") and not isinstance(value, ModuleType)
+    }
+    assert public == set(bbclust.__all__) - {"__version__"}
+
+
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [
+        ("bbclust", "BBC proper_bayesian_bootstrap entropy pairwise_entropy"),
+        ("bbclust.priors", "ElicitedPrior MixturePrior"),
+        ("bbclust.datasets", "load_iris make_paper_dataset make_uniform_square"),
+    ],
+)
+def test_promised_names_exist(module, names):
+    for name in names.split():
+        assert hasattr(importlib.import_module(module), name), name
+
+
+def test_version_is_that_of_the_package():
+    assert bbclust.__version__ == importlib.metadata.version("bbclust")
