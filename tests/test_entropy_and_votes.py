@@ -10,11 +10,13 @@ from hypothesis.extra import numpy as hnp
 from bbclust import entropy, pairwise_entropy
 from bbclust.entropy import worst_pair
 from bbclust.voting import (
-    mean_entropy_se,
+    count_votes,
+    mean_entropy_moves,
     membership_se,
     memberships,
     nearest_center,
-    pairwise_entropy_se,
+    pairwise_entropy_moves,
+    standard_error,
     vote_by_centers,
 )
 
@@ -139,7 +141,9 @@ def simulate(probabilities, drawn, n_replicas, generator):
     labels = (u > np.cumsum(probabilities, axis=1)).sum(axis=2).clip(max=n_clusters - 1)
     labels[generator.uniform(size=labels.shape) > drawn] = -1
     counts = np.stack([(labels == k).sum(axis=0) for k in range(n_clusters)], axis=1)
-    return labels.astype(np.int16), counts.astype(np.int32)
+    labels = labels.astype(np.int16)
+    assert (count_votes(labels, n_clusters) == counts).all()
+    return labels, counts.astype(np.int32)
 
 
 def test_standard_errors_match_the_spread_over_repetitions():
@@ -156,9 +160,11 @@ def test_standard_errors_match_the_spread_over_repetitions():
         labels, counts = simulate(probabilities, 0.5, 200, generator)
         u = counts / counts.sum(axis=1, keepdims=True)
         means.append(np.average(entropy(u), weights=weights))
-        errors.append(mean_entropy_se(labels, counts, weights))
+        errors.append(standard_error(mean_entropy_moves(labels, counts, weights)))
         pair_means.append(pairwise_entropy(u, sample_weight=weights)[0, 1])
-        pair_errors.append(pairwise_entropy_se(labels, counts, weights, pair=(0, 1)))
+        pair_errors.append(
+            standard_error(pairwise_entropy_moves(labels, counts, weights, pair=(0, 1)))
+        )
     assert np.mean(errors) == pytest.approx(np.std(means), rel=0.2)
     assert np.mean(pair_errors) == pytest.approx(np.std(pair_means), rel=0.2)
 
@@ -166,7 +172,7 @@ def test_standard_errors_match_the_spread_over_repetitions():
 def test_standard_error_of_one_replica_is_unknown_and_of_unanimous_votes_zero():
     labels = np.zeros((1, 4), dtype=np.int16)
     counts = np.array([[1, 0]] * 4, dtype=np.int32)
-    assert np.isnan(mean_entropy_se(labels, counts, np.ones(4)))
+    assert np.isnan(standard_error(mean_entropy_moves(labels, counts, np.ones(4))))
     labels, counts = np.zeros((9, 4), dtype=np.int16), 9 * counts
-    assert mean_entropy_se(labels, counts, np.ones(4)) == 0
-    assert pairwise_entropy_se(labels, counts, np.ones(4), pair=(0, 1)) == 0
+    assert standard_error(mean_entropy_moves(labels, counts, np.ones(4))) == 0
+    assert standard_error(pairwise_entropy_moves(labels, counts, np.ones(4), pair=(0, 1))) == 0

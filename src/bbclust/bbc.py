@@ -27,11 +27,12 @@ from bbclust.priors import ElicitedPrior, PreparedPrior, check_prepared
 from bbclust.streams import root_seed
 from bbclust.table import Floats, Table, centered, make_table
 from bbclust.voting import (
-    mean_entropy_se,
+    mean_entropy_moves,
     membership_se,
     memberships,
     nearest_center,
-    pairwise_entropy_se,
+    pairwise_entropy_moves,
+    standard_error,
     vote_by_centers,
 )
 
@@ -391,7 +392,7 @@ class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 kind=self.resampling,
                 weighting=self.weighting,
             ),
-            vote_on_all=self.votes == "all" or (self.votes == "auto" and n_draws < table.n),
+            votes=self.votes if self.votes != "auto" else "all" if n_draws < table.n else "drawn",
             n_init=int(self.n_init),
             max_iter=int(self.max_iter),
             tolerance=float(self.tol) * table.mean_variance(),
@@ -479,8 +480,8 @@ class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.max_pairwise_entropy_se_ = 0.0
         if self.worst_pair_ is not None:
             self.max_pairwise_entropy_ = float(self.pairwise_entropy_[self.worst_pair_])
-            self.max_pairwise_entropy_se_ = pairwise_entropy_se(
-                *_evaluation(run, replicas), pair=self.worst_pair_
+            self.max_pairwise_entropy_se_ = standard_error(
+                pairwise_entropy_moves(*_evaluation(run, replicas), pair=self.worst_pair_)
             )
         self._warn(run.plan)
 
@@ -494,7 +495,7 @@ class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 stacklevel=4,
             )
         median = float(np.median(self.n_votes_))
-        if not plan.vote_on_all and median < FEW_VOTES:
+        if plan.votes == "drawn" and median < FEW_VOTES:
             warnings.warn(
                 f"Half of the rows have at most {median:g} votes, so memberships are coarse: "
                 "raise n_replicas, or set votes='all'.",
@@ -520,4 +521,4 @@ def _evaluation(
 
 
 def _mean_entropy_se(run: _Run, replicas: Replicas) -> float:
-    return mean_entropy_se(*_evaluation(run, replicas))
+    return standard_error(mean_entropy_moves(*_evaluation(run, replicas)))

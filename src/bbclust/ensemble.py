@@ -28,11 +28,15 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Plan:
-    """What all replicas of a run share."""
+    """What all replicas of a run share.
+
+    ``votes``: "drawn", a replica votes on the rows it drew; "all", its centres vote on every row;
+    "evaluation", its centres vote on the evaluation rows and nothing grows with the table.
+    """
 
     seed: int
     resampling: Resampling
-    vote_on_all: bool
+    votes: str
     n_init: int
     max_iter: int
     tolerance: float
@@ -46,7 +50,8 @@ class Replicas:
     Attributes
     ----------
     votes : ndarray of shape (n, K), int32
-        One vote per replica that drew the row, or per replica.
+        One vote per replica that drew the row, or per replica; empty when only evaluation rows
+        were voted on.
     centers : ndarray of shape (B, K, d)
         Centres in the units of the data.
     occupied : ndarray of shape (B, K), bool
@@ -114,7 +119,8 @@ def run_block(
     """Draw, cluster, align and count the votes of some replicas."""
     count, n_clusters = len(replicas), reference.n_clusters
     given = draw_from_prior(table, prior, plan.resampling, plan.seed, replicas)
-    votes = np.zeros((table.n, n_clusters), dtype=np.int32)
+    n_voted = 0 if plan.votes == "evaluation" else table.n
+    votes = np.zeros((n_voted, n_clusters), dtype=np.int32)
     centers = np.empty((count, n_clusters, table.d))
     occupied = np.empty((count, n_clusters), dtype=np.uint8)
     margin = np.empty(count)
@@ -127,7 +133,7 @@ def run_block(
         given_offsets=None if given is None else given.offsets,
         reference_centers=reference.centers - table.center,
         reference_labels=reference.labels,
-        vote_on_all=plan.vote_on_all,
+        vote_on_all=plan.votes != "drawn",
         evaluation_rows=plan.evaluation_rows,
         n_init=plan.n_init,
         max_iter=plan.max_iter,
@@ -176,6 +182,6 @@ def _block_size(table: Table, reference: Partition, plan: Plan, n_jobs: int) -> 
     """Replicas per block: enough to keep every thread busy, few enough to show progress."""
     iterations = 10 * (plan.n_init + 1)
     work = plan.resampling.n_draws * table.d * reference.n_clusters * iterations
-    if plan.vote_on_all:
+    if plan.votes == "all":
         work += table.n * table.d * reference.n_clusters
     return n_jobs * max(1, int(_BLOCK_WORK / work))

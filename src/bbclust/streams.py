@@ -24,6 +24,8 @@ class Stage(IntEnum):
     REFERENCE = 6
     EVALUATION = 7
     PRIOR = 8
+    GAP = 9
+    SPLITS = 10
 
 
 def root_seed(random_state: int | RandomState | None) -> int:

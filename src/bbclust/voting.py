@@ -50,32 +50,37 @@ def nearest_center(rows: Floats, centers: Array) -> npt.NDArray[np.int32]:
     return np.asarray(votes.argmax(axis=1), dtype=np.int32)
 
 
-def mean_entropy_se(
+def count_votes(labels: npt.NDArray[np.int16], n_clusters: int) -> npt.NDArray[np.int32]:
+    """Votes (E, K) from the labels (B, E) of all replicas; -1 is no vote."""
+    counts = np.zeros((labels.shape[1], n_clusters), dtype=np.int32)
+    engine.count_labels(labels, counts)
+    return counts
+
+
+def mean_entropy_moves(
     labels: npt.NDArray[np.int16], counts: npt.NDArray[np.int32], weights: Array
-) -> float:
-    r"""Monte-Carlo standard error of the mean entropy.
+) -> Array:
+    r"""What each replica moves the mean entropy, to first order, shape (B,).
 
     ``labels`` (B, E) are the votes of every replica on the evaluation points, -1 where it did not
-    vote; ``counts`` (E, K) are these votes summed, ``weights`` (E,) those of the points. To first
-    order a replica that votes k on a point with entropy S and v votes moves that entropy by
-    :math:`(-\log_2 u_k - S) / v`; the error is the root of the summed squares of what each replica
-    moves the weighted mean.
+    vote; ``counts`` (E, K) are these votes summed, ``weights`` (E,) those of the points. A vote for
+    k on a point with entropy S and v votes moves that entropy by :math:`(-\log_2 u_k - S) / v`.
     """
     totals = counts.sum(axis=1)
     u = counts / np.maximum(totals, 1)[:, None]
     surprise = -np.log2(u, out=np.zeros_like(u), where=u > 0)
     entropies = (u * surprise).sum(axis=1)
     moves = (surprise - entropies[:, None]) / np.maximum(totals, 1)[:, None]
-    return _standard_error(labels, moves, weights * (totals > 0))
+    return _sum_moves(labels, moves, weights * (totals > 0))
 
 
-def pairwise_entropy_se(
+def pairwise_entropy_moves(
     labels: npt.NDArray[np.int16],
     counts: npt.NDArray[np.int32],
     weights: Array,
     pair: tuple[int, int],
-) -> float:
-    """Monte-Carlo standard error of the mean entropy between two clusters."""
+) -> Array:
+    """What each replica moves the mean entropy between two clusters, shape (B,)."""
     seen = counts.sum(axis=1) > 0
     first, second = (counts[:, k].astype(np.float64) for k in pair)
     total = first + second
@@ -84,20 +89,21 @@ def pairwise_entropy_se(
     for k, mine in zip(pair, (first, second), strict=True):
         share = np.divide(mine, total, out=np.ones_like(total), where=mine > 0)
         moves[:, k] = (-np.log2(share) - between) / np.maximum(total, 1)
-    return _standard_error(labels, moves, weights * seen)
+    return _sum_moves(labels, moves, weights * seen)
 
 
-def _standard_error(labels: npt.NDArray[np.int16], moves: Array, weights: Array) -> float:
-    """Root of the summed squares of what each replica moves the weighted mean over points.
-
-    ``moves`` (E, K) is what one vote for k moves point e.
-    """
-    n_replicas = len(labels)
-    total = weights.sum()
-    if n_replicas < 2 or total == 0:
+def standard_error(moves: Array) -> float:
+    """Monte-Carlo standard error of a mean, from what each replica moves it; NaN for one."""
+    n_replicas = len(moves)
+    if n_replicas < 2:
         return float("nan")
+    return float(np.sqrt(n_replicas / (n_replicas - 1) * (moves**2).sum()))
+
+
+def _sum_moves(labels: npt.NDArray[np.int16], moves: Array, weights: Array) -> Array:
+    """Move of the weighted mean by each replica, when a vote for k moves point e by moves[e, k]."""
     # a first column of zeros, which the label -1 picks
-    shares = np.pad(moves * (weights / total)[:, None], ((0, 0), (1, 0)))
-    moved = np.empty(n_replicas)
+    shares = np.pad(moves * (weights / max(weights.sum(), 1e-300))[:, None], ((0, 0), (1, 0)))
+    moved = np.empty(len(labels))
     engine.sum_moves(labels, shares, moved)
-    return float(np.sqrt(n_replicas / (n_replicas - 1) * (moved**2).sum()))
+    return moved

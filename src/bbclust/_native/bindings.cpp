@@ -230,6 +230,7 @@ void bind_kernels(nb::module_& m) {
               plan.reference_centers = reference_centers.data();
               plan.reference_labels = reference_labels.data();
               plan.vote_on_all = vote_on_all;
+              plan.count_votes = votes.shape(0) > 0;
               plan.evaluation_rows = evaluation_rows.data();
               plan.n_evaluation = static_cast<std::int64_t>(evaluation_rows.shape(0));
               const ReplicaResults results{votes.data(),   centers.data(), occupied.data(),
@@ -339,6 +340,14 @@ NB_MODULE(BBCLUST_MODULE, m) {
               semidefinite_factor(matrix.data(), static_cast<int>(matrix.shape(0)));
           },
           nb::arg("matrix").noconvert());
+
+    m.def("count_labels",
+          [](In<std::int16_t, 2> labels, Out<std::int32_t, 2> counts /* IN, OUT */) {
+              count_labels(labels.data(), static_cast<std::int64_t>(labels.shape(0)),
+                           static_cast<std::int64_t>(labels.shape(1)),
+                           static_cast<int>(counts.shape(1)), counts.data());
+          },
+          "labels"_a, nb::arg("counts").noconvert());
 
     m.def("sum_moves",
           [](In<std::int16_t, 2> labels, In<double, 2> moves, Out<double, 1> moved /* OUT */) {

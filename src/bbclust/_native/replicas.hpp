@@ -22,13 +22,14 @@ struct ReplicaPlan {
     const double* reference_centers = nullptr;       // (K, d), centred
     const std::int32_t* reference_labels = nullptr;  // (n,)
     bool vote_on_all = false;
+    bool count_votes = true;  // else only the labels of the evaluation rows are wanted
     const std::int64_t* evaluation_rows = nullptr;  // (E,), rows whose labels are kept
     std::int64_t n_evaluation = 0;
 };
 
 // One slot per replica of the block, except `votes`, which is added to.
 struct ReplicaResults {
-    std::int32_t* votes = nullptr;              // (n, K)
+    std::int32_t* votes = nullptr;              // (n, K), or nothing
     double* centers = nullptr;                  // (B, K, d), centred
     std::uint8_t* occupied = nullptr;           // (B, K), clusters that have points
     double* margin = nullptr;                   // (B,)
@@ -47,7 +48,7 @@ public:
           slot_(evaluation_slot), drawer_(plan.draws) {
         kmeans_.K = plan.K;
         kmeans_.settings = plan.lloyd;
-        votes.assign(static_cast<std::size_t>(plan.draws.n) * plan.K, 0);
+        if (plan.count_votes) votes.assign(static_cast<std::size_t>(plan.draws.n) * plan.K, 0);
     }
 
     std::vector<std::int32_t> votes;
@@ -142,6 +143,7 @@ private:
         if (plan_.vote_on_all) {
             for (std::int64_t e = 0; e < plan_.n_evaluation; ++e)
                 kept[e] = static_cast<std::int16_t>(aligned[static_cast<int>(evaluation_labels_[e])]);
+            if (!plan_.count_votes) return;
             for_nearest(*all_, book_, stop,
                         [&](std::int64_t first, std::int64_t count, const T* labels) {
                 const std::int64_t end = std::min(first + count, all_->n);
@@ -155,7 +157,7 @@ private:
             if (!votes_in_replica(i)) continue;
             const std::int64_t row = replica_.row[i];
             const int label = aligned[static_cast<int>(kmeans_.best().labels[i])];
-            ++votes[row * K + label];
+            if (plan_.count_votes) ++votes[row * K + label];
             if (slot_[row] >= 0) kept[slot_[row]] = static_cast<std::int16_t>(label);
         }
     }
@@ -181,11 +183,11 @@ void run_replicas(const ReplicaPlan<T>& plan, std::int64_t first, std::int64_t c
                   int n_threads, const std::function<bool()>& interrupted,
                   const ReplicaResults& out) {
     const std::int64_t n = plan.draws.n;
-    const int K = plan.K, d = plan.draws.d;
+    const int d = plan.draws.d;
     Panels<T> all, evaluation;
     std::vector<std::int32_t> slot;
     if (plan.vote_on_all) {
-        all = make_panels(plan.draws.rows, nullptr, n, d);
+        if (plan.count_votes) all = make_panels(plan.draws.rows, nullptr, n, d);
         evaluation.reserve(plan.n_evaluation, d);
         for (std::int64_t e = 0; e < plan.n_evaluation; ++e)
             evaluation.append(plan.draws.rows + plan.evaluation_rows[e] * d, T(1));
@@ -204,7 +206,7 @@ void run_replicas(const ReplicaPlan<T>& plan, std::int64_t first, std::int64_t c
         workers[thread].compute(first + b, b, stop, out);
     });
     for (const ReplicaWorker<T>& worker : workers)
-        for (std::int64_t e = 0; e < n * K; ++e) out.votes[e] += worker.votes[e];
+        for (std::size_t e = 0; e < worker.votes.size(); ++e) out.votes[e] += worker.votes[e];
 }
 
 }  // namespace bbclust

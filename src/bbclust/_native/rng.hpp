@@ -24,6 +24,8 @@ enum class Stage : std::uint64_t {
     reference = 6,   // k-means++ of the reference partition
     evaluation = 7,  // the fixed sample of evaluation points
     prior = 8,       // numpy generators handed to priors written in Python
+    gap = 9,         // numpy generators: reference tables of the gap statistic
+    splits = 10,     // numpy generators: half-samples of prediction strength
 };
 
 struct Key {

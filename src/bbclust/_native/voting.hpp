@@ -37,6 +37,16 @@ void vote_by_centers(const T* rows, std::int64_t n, int d, const double* centers
     });
 }
 
+// counts (E, K), added to: votes of B replicas on E points. Label -1: no vote.
+inline void count_labels(const std::int16_t* labels, std::int64_t n_replicas, std::int64_t n_points,
+                         int K, std::int32_t* counts) {
+    for (std::int64_t b = 0; b < n_replicas; ++b)
+        for (std::int64_t e = 0; e < n_points; ++e) {
+            const int label = labels[b * n_points + e];
+            if (label >= 0) ++counts[e * K + label];
+        }
+}
+
 // out (B,): what the votes of each replica move a mean over E points, when a vote for k on point e
 // moves it by moves[e, 1 + k]. Label -1, no vote, picks the first column, which is zero.
 inline void sum_moves(const std::int16_t* labels, const double* moves, std::int64_t n_replicas,

@@ -1,0 +1,191 @@
+"""How stable each number of clusters is: both measures of the paper over a grid of K and s.
+
+All cells of a grid read the same random words, so the difference between two of them is far less
+noisy than either. Nothing here grows with the number of rows beyond the table itself: replicas are
+``n_draws`` points and vote on the evaluation rows only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bbclust.bootstrap import Resampling
+from bbclust.clusterers import Partition, cluster_reference
+from bbclust.ensemble import Plan, choose_evaluation_rows, run_replicas
+from bbclust.entropy import entropy, mean_pairwise_entropy, worst_pair
+from bbclust.priors import PreparedPrior, Prior
+from bbclust.table import Table
+from bbclust.voting import (
+    count_votes,
+    mean_entropy_moves,
+    memberships,
+    pairwise_entropy_moves,
+    standard_error,
+)
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GridSettings:
+    """What all cells of a grid share besides the data."""
+
+    resampling: Resampling
+    n_replicas: int
+    n_init: int = 5
+    max_iter: int = 300
+    tol: float = 1e-4
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One K at one s.
+
+    Attributes
+    ----------
+    mean_entropy, max_pairwise_entropy : float
+        In bits, over the evaluation rows.
+    worst_pair : tuple of two ints
+    mean_entropy_moves, max_pairwise_entropy_moves : ndarrays of shape (B,)
+        What each replica moves these, to first order.
+    pairwise_entropy : ndarray of shape (K, K)
+    """
+
+    n_clusters: int
+    prior_scale: float
+    mean_entropy: float
+    max_pairwise_entropy: float
+    worst_pair: tuple[int, int]
+    mean_entropy_moves: Array
+    max_pairwise_entropy_moves: Array
+    pairwise_entropy: Array
+
+    @property
+    def mean_entropy_se(self) -> float:
+        return standard_error(self.mean_entropy_moves)
+
+    @property
+    def max_pairwise_entropy_se(self) -> float:
+        return standard_error(self.max_pairwise_entropy_moves)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Cells by K, then s; the reference partition of each K; the smallest entropy one can see."""
+
+    k_values: tuple[int, ...]
+    prior_scales: tuple[float, ...]
+    cells: tuple[Cell, ...]
+    references: tuple[Partition, ...]
+    floor: float
+
+    def values(self, measure: str) -> Array:
+        """A measure as an array of shape (number of K's, number of s's)."""
+        flat = [getattr(cell, measure) for cell in self.cells]
+        return np.array(flat).reshape(len(self.k_values), len(self.prior_scales))
+
+    def moves(self, measure: str) -> Array:
+        """Moves of a measure, shape (number of K's, number of s's, B)."""
+        flat = np.array([getattr(cell, f"{measure}_moves") for cell in self.cells])
+        return flat.reshape(len(self.k_values), len(self.prior_scales), -1)
+
+
+def run_grid(
+    table: Table,
+    k_values: Sequence[int],
+    prior_scales: Sequence[float],
+    prior: Prior,
+    settings: GridSettings,
+    seed: int,
+    *,
+    n_jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Grid:
+    """Both measures for every K and s, one reference partition per K."""
+    plan = make_grid_plan(table, settings, seed)
+    cells: list[Cell] = []
+    references = []
+    total = len(k_values) * len(prior_scales)
+    X = (table.rows + table.center).astype(table.rows.dtype)
+    for n_clusters in k_values:
+        reference = cluster_reference(
+            table,
+            n_clusters,
+            seed,
+            max_iter=settings.max_iter,
+            tolerance=plan.tolerance,
+            n_jobs=n_jobs,
+        )
+        references.append(reference)
+        for scale in prior_scales:
+            prepared = None
+            if settings.resampling.uses_prior:
+                prepared = prior.prepare(X, reference, scale)
+            cells.append(
+                run_cell(table, reference, prepared, plan, scale, settings.n_replicas, n_jobs)
+            )
+            if progress is not None:
+                progress(len(cells), total)
+    return Grid(
+        tuple(k_values),
+        tuple(prior_scales),
+        tuple(cells),
+        tuple(references),
+        entropy_floor(settings.n_replicas, len(plan.evaluation_rows)),
+    )
+
+
+def make_grid_plan(table: Table, settings: GridSettings, seed: int) -> Plan:
+    """The plan of all cells: centres vote on the evaluation rows unless all rows are drawn."""
+    return Plan(
+        seed=seed,
+        resampling=settings.resampling,
+        votes="evaluation" if settings.resampling.n_draws < table.n else "drawn",
+        n_init=settings.n_init,
+        max_iter=settings.max_iter,
+        tolerance=settings.tol * table.mean_variance(),
+        evaluation_rows=choose_evaluation_rows(table.n, seed),
+    )
+
+
+def run_cell(
+    table: Table,
+    reference: Partition,
+    prior: PreparedPrior | None,
+    plan: Plan,
+    scale: float,
+    n_replicas: int,
+    n_jobs: int,
+) -> Cell:
+    """Run the replicas of one cell and measure their disagreement."""
+    n_clusters = reference.n_clusters
+    replicas = run_replicas(table, reference, prior, plan, range(n_replicas), n_jobs=n_jobs)
+    labels = replicas.evaluation_labels
+    counts = count_votes(labels, n_clusters)
+    weights = table.weights_or_ones()[plan.evaluation_rows]
+    seen = counts.sum(axis=1) > 0
+    shares = memberships(counts)[seen]
+    pairwise = mean_pairwise_entropy(shares, weights[seen])
+    pair = worst_pair(pairwise)
+    assert pair is not None
+    return Cell(
+        n_clusters=n_clusters,
+        prior_scale=scale,
+        mean_entropy=float(np.average(entropy(shares), weights=weights[seen])),
+        max_pairwise_entropy=float(pairwise[pair]),
+        worst_pair=pair,
+        mean_entropy_moves=mean_entropy_moves(labels, counts, weights),
+        max_pairwise_entropy_moves=pairwise_entropy_moves(labels, counts, weights, pair),
+        pairwise_entropy=pairwise,
+    )
+
+
+def entropy_floor(n_replicas: int, n_points: int) -> float:
+    """Mean entropy, in bits, of one dissenting vote on one point: less cannot be seen."""
+    dissent = 1 / n_replicas
+    shares = np.array([[dissent, 1 - dissent]])
+    return float(entropy(shares)[0]) / n_points
