@@ -7,16 +7,22 @@
 (150, 3)
 """
 
+from bbclust.baselines import gap_statistic
 from bbclust.bbc import BBC
 from bbclust.bootstrap import proper_bayesian_bootstrap
 from bbclust.entropy import entropy, pairwise_entropy
+from bbclust.fuzzy import FuzzyCMeans
+from bbclust.selection import KSelector
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BBC",
+    "FuzzyCMeans",
+    "KSelector",
     "__version__",
     "entropy",
+    "gap_statistic",
     "pairwise_entropy",
     "proper_bayesian_bootstrap",
 ]

@@ -24,6 +24,10 @@ class Stage(IntEnum):
     REFERENCE = 6
     EVALUATION = 7
     PRIOR = 8
+    CONFIDENCE = 9
+    HALVES = 10
+    NULL_DATA = 11
+    SELECTION_SAMPLE = 12
     GAP = 9
     SPLITS = 10
 

@@ -214,16 +214,23 @@ def check_spread(X: Floats, table: Table) -> None:
         )
 
 
+def count_distinct_rows(rows: Floats, enough: int) -> int:
+    """Number of distinct rows, counted only until there are enough."""
+    for some in (rows[: 4 * enough + 100], rows):
+        distinct = len(np.unique(some, axis=0))
+        if distinct >= enough:
+            break
+    return distinct
+
+
 def check_distinct_rows(rows: Floats, n_clusters: int) -> None:
     """Refuse more clusters than there are distinct rows."""
-    for some in (rows[: 4 * n_clusters + 100], rows):
-        distinct = len(np.unique(some, axis=0))
-        if distinct >= n_clusters:
-            return
-    raise ValueError(
-        f"n_clusters={n_clusters} is more than the {distinct} distinct rows of X: "
-        f"ask for at most {distinct} clusters."
-    )
+    distinct = count_distinct_rows(rows, n_clusters)
+    if distinct < n_clusters:
+        raise ValueError(
+            f"n_clusters={n_clusters} is more than the {distinct} distinct rows of X: "
+            f"ask for at most {distinct} clusters."
+        )
 
 
 def check_no_cluster_is_empty(reference: Partition) -> None:
