@@ -88,7 +88,10 @@ def test_public_names_are_those_of_all():
 @pytest.mark.parametrize(
     ("module", "names"),
     [
-        ("bbclust", "BBC proper_bayesian_bootstrap entropy pairwise_entropy"),
+        (
+            "bbclust",
+            "BBC FuzzyCMeans proper_bayesian_bootstrap entropy pairwise_entropy gap_statistic",
+        ),
         ("bbclust.priors", "ElicitedPrior MixturePrior"),
         ("bbclust.datasets", "load_iris make_paper_dataset make_uniform_square"),
     ],

@@ -100,8 +100,31 @@ def mean_pairwise_entropy(memberships: Array, weights: Array | None = None) -> A
     """Weighted means over the points of the entropy between each two clusters, in bits."""
     n_clusters = memberships.shape[1]
     means = np.empty((n_clusters, n_clusters))
-    engine.mean_pairwise_entropy(memberships, weights, means)
+    engine.mean_pairwise_entropy(memberships, weights, False, means)
     return means
+
+
+def pair_doubts(memberships: Array, weights: Array | None = None) -> Array:
+    r"""Doubt between each two clusters: entropy per vote for either, in bits, shape (K, K).
+
+    .. math:: D_{lm} = \frac{\sum_i (u_{il} + u_{im})\, S_{lm}(u_i)}{\sum_i (u_{il} + u_{im})}
+
+    The mean of the pairwise entropy in which a point counts by its membership in the two clusters.
+    One bit is a coin toss, however few of all points the two clusters hold.
+    """
+    n_clusters = memberships.shape[1]
+    means = np.empty((n_clusters, n_clusters))
+    engine.mean_pairwise_entropy(memberships, weights, True, means)
+    together = pair_shares(memberships, weights)
+    return np.divide(means, together, out=np.zeros_like(means), where=together > 0)
+
+
+def pair_shares(memberships: Array, weights: Array | None = None) -> Array:
+    """Share of the votes for each two clusters together, (K, K); zero on the diagonal."""
+    sizes = np.average(memberships, axis=0, weights=weights)
+    together = sizes[:, None] + sizes[None, :]
+    np.fill_diagonal(together, 0.0)
+    return np.asarray(together)
 
 
 def worst_pair(pairwise: Array) -> tuple[int, int] | None:

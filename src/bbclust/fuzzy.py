@@ -81,7 +81,7 @@ class FuzzyCMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     >>> from bbclust.datasets import load_iris
     >>> model = FuzzyCMeans(3, random_state=0).fit(load_iris().data)
     >>> model.memberships_[0].round(2)
-    array([0.  , 0.  , 1.  ])
+    array([0., 1., 0.])
     >>> round(model.objective_, 3)
     60.506
     """

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from bbclust import validation as check
 from bbclust.bbc import BBC
 from bbclust.bootstrap import Resampling
-from bbclust.criteria import CRITERIA, PAIRWISE, score
+from bbclust.criteria import CRITERIA, DOUBT, score, tied
 from bbclust.nulls import NULLS, draw_null
 from bbclust.priors import ElicitedPrior
 from bbclust.stability import Grid, GridSettings, join_grids, run_grid
@@ -54,8 +54,10 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
     prior_scales : iterable of float, default=(1, 1.5, 2.5)
         The s's over which the measures are averaged.
     criterion : {"auto", "pairwise", "mean"}, default="auto"
-        Minimum of the maximum mean pairwise entropy, of the mean entropy, or of both together
-        ("auto", the rule that found the true K most often).
+        "pairwise" and "mean" are the paper's: minimum of the maximum mean pairwise entropy, or of
+        the mean entropy. "auto" is the rule that found the true K most often: the largest K that
+        is crisp, at most 0.18 bits of doubt between any two clusters; if none is,
+        the K of least doubt.
     n_draws : int or "auto", default="auto"
         m, draws per replica. "auto" depends on the number of rows alone: all of them up to 300,
         then ``300 (n / 300)^0.2``.
@@ -77,7 +79,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
     best_k_ : int
         The chosen K.
     tied_k_ : tuple of int
-        K's whose scores Monte-Carlo noise does not tell from the best, itself included.
+        The chosen K and those that win in 5% or more when the replicas' noise is resampled.
     best_k_by_ : dict
         What each criterion chooses, over all s and, as ``(criterion, s)``, for each s alone.
     curves_ : dict of arrays
@@ -236,7 +238,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
                 "The estimator's n_replicas='auto' would give every K another number of replicas: "
                 "give a number."
             )
-        check.check_choice("criterion", self.criterion, tuple(CRITERIA))
+        check.check_choice("criterion", self.criterion, CRITERIA)
         if self.n_draws != "auto":
             check.check_integer("n_draws", self.n_draws, minimum=2)
         check.check_integer("null_reference", self.null_reference, minimum=0)
@@ -325,10 +327,10 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
     def _publish(self, grid: Grid, seed: int) -> None:
         scores = score(grid, self.criterion)
         self.best_k_ = scores.best()
-        self.tied_k_ = scores.tied()
+        self.mc_confidence_ = scores.noise_wins(seed)
+        self.tied_k_ = tied(self.best_k_, self.mc_confidence_)
         self.scores_ = dict(zip(grid.k_values, scores.values.tolist(), strict=True))
         self.scores_se_ = dict(zip(grid.k_values, scores.difference_se().tolist(), strict=True))
-        self.mc_confidence_ = scores.noise_wins(seed)
         self.best_k_by_ = _best_by(grid)
         self.curves_ = _curves(grid)
 
@@ -355,13 +357,13 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
     def _test_tendency(
         self, grid_of: Callable[..., Grid], table: Table, grid: Grid, seed: int
     ) -> dict[int, float] | None:
-        """p-value against data without clusters; 5% quantiles of the pair entropy there, by K."""
+        """p-value against data without clusters; 5% quantiles of the doubt there, by K."""
         self.cluster_tendency_ = None
         if not self.null_reference:
             return None
         k_values = list(grid.k_values)
         observed = score(grid, self.criterion).values.min()
-        p_values, pair_entropies = [], []
+        p_values, doubts = [], []
         for kind in NULLS:
             below = 0
             for r in range(int(self.null_reference)):
@@ -370,10 +372,10 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
                 title = f"{kind} data without clusters, {r + 1} of {self.null_reference}"
                 null_grid = grid_of(null, k_values, title)
                 below += score(null_grid, self.criterion).values.min() <= observed
-                pair_entropies.append(null_grid.values(PAIRWISE).mean(axis=1))
+                doubts.append(null_grid.values(DOUBT).mean(axis=1))
             p_values.append((1 + below) / (self.null_reference + 1))
         self.cluster_tendency_ = float(max(p_values))
-        quantiles = np.quantile(np.array(pair_entropies), 0.05, axis=0)
+        quantiles = np.quantile(np.array(doubts), 0.05, axis=0)
         return {k: float(q) for k, q in zip(k_values, quantiles, strict=True)}
 
     def _progress(self, title: str) -> Callable[[int, int], None]:

@@ -16,13 +16,14 @@ import numpy.typing as npt
 from bbclust.bootstrap import Resampling
 from bbclust.clusterers import Partition, cluster_reference
 from bbclust.ensemble import Plan, choose_evaluation_rows, run_replicas
-from bbclust.entropy import entropy, mean_pairwise_entropy, worst_pair
+from bbclust.entropy import entropy, mean_pairwise_entropy, pair_doubts, worst_pair
 from bbclust.priors import PreparedPrior, Prior
 from bbclust.table import Table
 from bbclust.voting import (
     count_votes,
     mean_entropy_moves,
     memberships,
+    pair_doubt_moves,
     pairwise_entropy_moves,
     standard_error,
 )
@@ -50,11 +51,16 @@ class Cell:
     mean_entropy, max_pairwise_entropy : float
         In bits, over the evaluation rows.
     worst_pair : tuple of two ints
-    mean_entropy_moves, max_pairwise_entropy_moves : ndarrays of shape (B,)
+    pair_doubt : float
+        Largest doubt between two clusters, see :func:`bbclust.entropy.pair_doubts`.
+    doubtful_pair : tuple of two ints
+        The two clusters.
+    mean_entropy_moves, max_pairwise_entropy_moves, pair_doubt_moves : ndarrays of shape (B,)
         What each replica moves these, to first order.
-    pairwise_entropy : ndarray of shape (K, K)
+    pair_doubts : ndarray of shape (K, K)
+        Doubt of every pair.
     merged_mean_entropy : float
-        Mean entropy if the worst pair were one cluster.
+        Mean entropy if the doubtful pair were one cluster.
     """
 
     n_clusters: int
@@ -62,9 +68,12 @@ class Cell:
     mean_entropy: float
     max_pairwise_entropy: float
     worst_pair: tuple[int, int]
+    pair_doubt: float
+    doubtful_pair: tuple[int, int]
     mean_entropy_moves: Array
     max_pairwise_entropy_moves: Array
-    pairwise_entropy: Array
+    pair_doubt_moves: Array
+    pair_doubts: Array
     merged_mean_entropy: float
 
     @property
@@ -74,6 +83,10 @@ class Cell:
     @property
     def max_pairwise_entropy_se(self) -> float:
         return standard_error(self.max_pairwise_entropy_moves)
+
+    @property
+    def pair_doubt_se(self) -> float:
+        return standard_error(self.pair_doubt_moves)
 
 
 @dataclass(frozen=True)
@@ -193,18 +206,23 @@ def run_cell(
     weights = table.weights_or_ones()[plan.evaluation_rows]
     shares = memberships(counts)
     pairwise = mean_pairwise_entropy(shares, weights)
-    pair = worst_pair(pairwise)
+    doubts = pair_doubts(shares, weights)
+    pair, doubtful = worst_pair(pairwise), worst_pair(doubts)
     assert pair is not None
+    assert doubtful is not None
     return Cell(
         n_clusters=n_clusters,
         prior_scale=scale,
         mean_entropy=float(np.average(entropy(shares), weights=weights)),
         max_pairwise_entropy=float(pairwise[pair]),
         worst_pair=pair,
+        pair_doubt=float(doubts[doubtful]),
+        doubtful_pair=doubtful,
         mean_entropy_moves=mean_entropy_moves(labels, counts, weights),
         max_pairwise_entropy_moves=pairwise_entropy_moves(labels, counts, weights, pair),
-        pairwise_entropy=pairwise,
-        merged_mean_entropy=float(np.average(entropy(merge(shares, pair)), weights=weights)),
+        pair_doubt_moves=pair_doubt_moves(labels, counts, weights, doubtful),
+        pair_doubts=doubts,
+        merged_mean_entropy=float(np.average(entropy(merge(shares, doubtful)), weights=weights)),
     )
 
 

@@ -6,15 +6,16 @@ what it is for and never on what was drawn before it, on which thread, or in whi
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, unique
 
 import numpy as np
 from numpy.random import Generator, Philox, RandomState
 from sklearn.utils import check_random_state
 
 
+@unique
 class Stage(IntEnum):
-    """What a stream is used for; the same numbers as in ``_native/rng.hpp``."""
+    """What a stream is used for; 1 to 8 are the numbers of ``_native/rng.hpp``."""
 
     SELECTION = 1
     NORMALS = 2
@@ -24,12 +25,12 @@ class Stage(IntEnum):
     REFERENCE = 6
     EVALUATION = 7
     PRIOR = 8
-    CONFIDENCE = 9
-    HALVES = 10
-    NULL_DATA = 11
-    SELECTION_SAMPLE = 12
     GAP = 9
     SPLITS = 10
+    CONFIDENCE = 11
+    HALVES = 12
+    NULL_DATA = 13
+    SELECTION_SAMPLE = 14
 
 
 def root_seed(random_state: int | RandomState | None) -> int:

@@ -1,10 +1,11 @@
 """What the two measures say together: a taxonomy of clusterings, in words.
 
 The paper announces a taxonomy from the joint use of both measures and leaves it open. Here, for
-each K, from the entropies between pairs of clusters averaged over s:
+each K, from the doubt of pairs of clusters (bits per vote for either), averaged over s:
 
-- *crisp*: even the worst pair is told apart, its entropy is below :data:`CRISP_BITS`;
-- *one ill-separated pair*: the worst pair stands out, its entropy is at least :data:`STANDS_OUT`
+- *crisp*: even the worst pair is told apart, its doubt is at most
+  :data:`~bbclust.criteria.CRISP_BITS`;
+- *one ill-separated pair*: the worst pair stands out, its doubt is at least :data:`STANDS_OUT`
   times that of any other pair;
 - *diffuse*: several pairs are ill separated;
 - *unresolved*: Monte-Carlo noise hides which of these it is.
@@ -21,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bbclust.clusterers import Partition
+from bbclust.criteria import CRISP_BITS
 from bbclust.stability import Grid
 
-CRISP_BITS = 0.05
 STANDS_OUT = 2.0
 NOISE_STANDARD_ERRORS = 2.0
 
@@ -37,8 +38,8 @@ class KVerdict:
     kind : {"crisp", "one ill-separated pair", "diffuse", "unresolved"}
     worst_pair : tuple of two ints
         The clusters worst told apart, over all s together.
-    pair_entropy, pair_entropy_se : float
-        Mean entropy between them, in bits, averaged over s.
+    doubt, doubt_se : float
+        Bits per vote for either, averaged over s.
     mean_entropy : float
         Mean entropy, averaged over s.
     merged_mean_entropy : float
@@ -52,8 +53,8 @@ class KVerdict:
     n_clusters: int
     kind: str
     worst_pair: tuple[int, int]
-    pair_entropy: float
-    pair_entropy_se: float
+    doubt: float
+    doubt_se: float
     mean_entropy: float
     merged_mean_entropy: float
     sizes: tuple[float, ...]
@@ -102,8 +103,8 @@ def _line(verdict: KVerdict) -> str:
     pair = f"clusters {verdict.worst_pair[0]} and {verdict.worst_pair[1]}"
     line = f"K = {verdict.n_clusters}: {verdict.kind}"
     if verdict.kind == "crisp":
-        return line + f"; at worst {verdict.pair_entropy:.3f} bits between {pair}."
-    line += f"; {verdict.pair_entropy:.3f} bits between {pair}"
+        return line + f"; at worst {verdict.doubt:.2f} bits of doubt between {pair}."
+    line += f"; {verdict.doubt:.2f} bits of doubt between {pair}"
     if verdict.kind == "one ill-separated pair":
         line += (
             f"; as one cluster the mean entropy falls from {verdict.mean_entropy:.3f} "
@@ -112,18 +113,18 @@ def _line(verdict: KVerdict) -> str:
     return line + "."
 
 
-def judge(grid: Grid, null_pair_entropy: dict[int, float] | None = None) -> tuple[KVerdict, ...]:
-    """A verdict for every K; ``null_pair_entropy`` is the 5% quantile in data without clusters."""
+def judge(grid: Grid, null_doubt: dict[int, float] | None = None) -> tuple[KVerdict, ...]:
+    """A verdict for every K; ``null_doubt`` is the 5% quantile in data without clusters."""
     verdicts = []
     for i, n_clusters in enumerate(grid.k_values):
         cells = [grid.cell(n_clusters, scale) for scale in grid.prior_scales]
-        pairwise = np.mean([cell.pairwise_entropy for cell in cells], axis=0)
+        doubts = np.mean([cell.pair_doubts for cell in cells], axis=0)
         upper = np.triu_indices(n_clusters, 1)
-        order = np.argsort(-pairwise[upper], kind="stable")
+        order = np.argsort(-doubts[upper], kind="stable")
         pair = (int(upper[0][order[0]]), int(upper[1][order[0]]))
-        worst = float(pairwise[pair])
-        second = float(pairwise[upper][order[1]]) if len(order) > 1 else 0.0
-        error = float(np.mean([cell.max_pairwise_entropy_se for cell in cells]))
+        worst = float(doubts[pair])
+        second = float(doubts[upper][order[1]]) if len(order) > 1 else 0.0
+        error = float(np.mean([cell.pair_doubt_se for cell in cells]))
         verdicts.append(
             KVerdict(
                 n_clusters=n_clusters,
@@ -131,11 +132,12 @@ def judge(grid: Grid, null_pair_entropy: dict[int, float] | None = None) -> tupl
                     worst,
                     second,
                     error,
-                    None if null_pair_entropy is None else null_pair_entropy.get(n_clusters),
+                    crisp=CRISP_BITS,
+                    null=None if null_doubt is None else null_doubt[n_clusters],
                 ),
                 worst_pair=pair,
-                pair_entropy=worst,
-                pair_entropy_se=error,
+                doubt=worst,
+                doubt_se=error,
                 mean_entropy=float(np.mean([cell.mean_entropy for cell in cells])),
                 merged_mean_entropy=float(np.mean([cell.merged_mean_entropy for cell in cells])),
                 sizes=tuple(float(share) for share in grid.references[i].shares),
@@ -145,13 +147,13 @@ def judge(grid: Grid, null_pair_entropy: dict[int, float] | None = None) -> tupl
     return tuple(verdicts)
 
 
-def _kind(worst: float, second: float, error: float, null_quantile: float | None) -> str:
+def _kind(worst: float, second: float, error: float, *, crisp: float, null: float | None) -> str:
     noise = NOISE_STANDARD_ERRORS * error
-    if null_quantile is not None and worst - noise > null_quantile:
+    if null is not None and worst - noise > null:
         return "diffuse"
-    if worst + noise < CRISP_BITS:
+    if worst + noise < crisp:
         return "crisp"
-    if worst - noise < CRISP_BITS:
+    if worst - noise < crisp:
         return "unresolved"
     if worst - noise >= STANDS_OUT * second:
         return "one ill-separated pair"

@@ -92,6 +92,32 @@ def pairwise_entropy_moves(
     return _sum_moves(labels, moves, weights * seen)
 
 
+def pair_doubt_moves(
+    labels: npt.NDArray[np.int16],
+    counts: npt.NDArray[np.int32],
+    weights: Array,
+    pair: tuple[int, int],
+) -> Array:
+    """What each replica moves the doubt between two clusters, shape (B,).
+
+    With t the membership in the two, point e holds F = t S of doubt. A vote for k of the two moves
+    F by (-log2(u_k / t) - F) / v and t by (1 - t) / v, any other vote by -F / v and -t / v.
+    """
+    votes = np.maximum(counts.sum(axis=1), 1).astype(np.float64)
+    first, second = (counts[:, k] / votes for k in pair)
+    together = first + second
+    doubt = together * entropy_between(first, second)
+    total = (weights * together).sum()
+    if total == 0:
+        return np.zeros(len(labels))
+    mean = (weights * doubt).sum() / total
+    moves = np.tile((mean * together - doubt)[:, None], (1, counts.shape[1]))
+    for k, mine in zip(pair, (first, second), strict=True):
+        share = np.divide(mine, together, out=np.ones_like(together), where=mine > 0)
+        moves[:, k] += -np.log2(share) - mean
+    return np.asarray(_sum_moves(labels, moves / votes[:, None], weights) * (weights.sum() / total))
+
+
 def standard_error(moves: Array) -> float:
     """Monte-Carlo standard error of a mean, from what each replica moves it; NaN for one."""
     n_replicas = len(moves)

@@ -4,7 +4,7 @@
 #   apt-get install r-base-core r-cran-cluster r-cran-e1071 r-cran-fpc r-cran-jsonlite
 #   cd tests/golden && Rscript make_golden.R
 #
-# It takes about five minutes. The random ones are averaged over so many references and splits
+# It takes about a minute. The random ones are averaged over so many references and splits
 # that the error of the golden value is small beside that of a test.
 
 suppressMessages({

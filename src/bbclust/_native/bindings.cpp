@@ -358,12 +358,14 @@ NB_MODULE(BBCLUST_MODULE, m) {
           "labels"_a, "moves"_a, nb::arg("moved").noconvert());
 
     m.def("mean_pairwise_entropy",
-          [](In<double, 2> memberships, MaybeIn<double, 1> weights, Out<double, 2> means /* OUT */) {
+          [](In<double, 2> memberships, MaybeIn<double, 1> weights, bool by_membership,
+             Out<double, 2> means /* OUT */) {
               mean_pairwise_entropy(memberships.data(), pointer(weights),
                                     static_cast<std::int64_t>(memberships.shape(0)),
-                                    static_cast<int>(memberships.shape(1)), means.data());
+                                    static_cast<int>(memberships.shape(1)), by_membership,
+                                    means.data());
           },
-          "memberships"_a, "weights"_a.none(), nb::arg("means").noconvert());
+          "memberships"_a, "weights"_a.none(), "by_membership"_a, nb::arg("means").noconvert());
 }
 
 }  // namespace bbclust

@@ -24,9 +24,7 @@ enum class Stage : std::uint64_t {
     reference = 6,   // k-means++ of the reference partition
     evaluation = 7,  // the fixed sample of evaluation points
     prior = 8,       // numpy generators handed to priors written in Python
-    // 9 to 12 are used in Python only: see streams.py
-    gap = 9,         // numpy generators: reference tables of the gap statistic
-    splits = 10,     // numpy generators: half-samples of prediction strength
+    // 9 and above are used in Python only: see streams.py
 };
 
 struct Key {

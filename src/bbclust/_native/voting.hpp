@@ -67,9 +67,10 @@ inline double pair_entropy(double a, double b) {
     return -(p * std::log2(p) + q * std::log2(q));
 }
 
-// out (K, K): weighted means over the points of the entropy between each two clusters.
+// out (K, K): weighted means over the points of the entropy between each two clusters; with
+// `by_membership` each point counts by its membership in the two.
 inline void mean_pairwise_entropy(const double* memberships, const double* weights, std::int64_t n,
-                                  int K, double* out) {
+                                  int K, bool by_membership, double* out) {
     std::fill_n(out, static_cast<std::int64_t>(K) * K, 0.0);
     std::vector<int> present;
     double total = 0;
@@ -83,7 +84,8 @@ inline void mean_pairwise_entropy(const double* memberships, const double* weigh
         for (std::size_t a = 0; a < present.size(); ++a)
             for (std::size_t b = a + 1; b < present.size(); ++b)
                 out[static_cast<std::int64_t>(present[a]) * K + present[b]] +=
-                    weight * pair_entropy(u[present[a]], u[present[b]]);
+                    weight * pair_entropy(u[present[a]], u[present[b]]) *
+                    (by_membership ? u[present[a]] + u[present[b]] : 1.0);
     }
     for (int l = 0; l < K; ++l)
         for (int m = l + 1; m < K; ++m) {
