@@ -210,7 +210,7 @@ def our_choices(X: np.ndarray, task: Task, all_settings: bool) -> dict[str, int]
             range(2, task.k_max + 1),
             scales,
             ElicitedPrior(),
-            GridSettings(Resampling(n_draws(table.n)), N_REPLICAS),
+            GridSettings(Resampling(n_draws(table.n)), N_REPLICAS, n_init=2),
             task.seed,
         )
         rules = {**RULES, **MORE_RULES} if all_settings and name == "default" else RULES

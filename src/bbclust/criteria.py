@@ -30,7 +30,7 @@ CRITERIA = ("auto", "pairwise", "mean")
 PAIRWISE, MEAN, DOUBT = "max_pairwise_entropy", "mean_entropy", "pair_doubt"
 CRISP_BITS = 0.18
 
-N_NOISE_DRAWS = 2000
+N_NOISE_DRAWS = 1000
 TIE_SHARE = 0.05
 
 

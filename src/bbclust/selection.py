@@ -25,7 +25,7 @@ from bbclust.table import Floats, Table, make_table
 from bbclust.verdict import Verdict, judge
 
 MAX_SAMPLE = 10_000
-AUTO_FIRST, AUTO_STEP, AUTO_CAP, AUTO_TURNED = 10, 5, 50, 4
+AUTO_FIRST, AUTO_STEP, AUTO_CAP = 10, 5, 50
 
 
 def default_n_draws(n: int) -> int:
@@ -47,10 +47,11 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
     ----------
     estimator : BBC, optional
         Template: its ``n_replicas``, prior, ``prior_weight``, ``resampling``, ``weighting``,
-        ``n_init``, ``max_iter`` and ``tol`` are used for every K. ``BBC()`` by default.
+        ``n_init``, ``max_iter`` and ``tol`` are used for every K. ``BBC(n_init=2)`` by default: on
+        the few draws of a selection more starts find K no more often.
     k_range : iterable of int or "auto", default=(2, ..., 10)
         The K's to compare, 2 or more. "auto" starts with 2 to 10 and goes on in steps of five until
-        the best K lies four below the largest tried; 50 at most.
+        twice the best K and two more have been tried; 50 at most.
     prior_scales : iterable of float, default=(1, 1.5, 2.5)
         The s's over which the measures are averaged.
     criterion : {"auto", "pairwise", "mean"}, default="auto"
@@ -158,7 +159,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
         -------
         self
         """
-        estimator = BBC() if self.estimator is None else self.estimator
+        estimator = BBC(n_init=2) if self.estimator is None else self.estimator
         scales = self._check_parameters(estimator)
         with check.all_or_nothing(self):
             X = check.check_table(self, X, reset=True)
@@ -319,7 +320,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
         most = min(AUTO_CAP, check.count_distinct_rows(table.rows, AUTO_CAP))
         while True:
             largest = grid.k_values[-1]
-            if largest >= most or score(grid, self.criterion).best() <= largest - AUTO_TURNED:
+            if largest >= min(most, 2 * score(grid, self.criterion).best() + 2):
                 return grid
             more = list(range(largest + 1, min(largest + AUTO_STEP, most) + 1))
             grid = join_grids(grid, grid_of(table, more, "choosing K"))

@@ -37,7 +37,7 @@ class GridSettings:
 
     resampling: Resampling
     n_replicas: int
-    n_init: int = 5
+    n_init: int = 2
     max_iter: int = 300
     tol: float = 1e-4
 

@@ -1,0 +1,16 @@
+"""Displays of fitted estimators, drawn with matplotlib: ``pip install "bbclust[plot]"``.
+
+Each display follows scikit-learn's: ``from_estimator`` makes and draws one, ``plot`` draws it
+again, and ``ax_`` and ``figure_`` are there to be changed or saved.
+"""
+
+try:
+    import matplotlib  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ImportError(
+        'bbclust.plots draws with matplotlib, which is not installed: pip install "bbclust[plot]".'
+    ) from error
+
+from bbclust.plots.selection_curves import SelectionCurvesDisplay
+
+__all__ = ["SelectionCurvesDisplay"]
