@@ -1,7 +1,7 @@
 """Put generated tables into docs/choosing_k.md, between their markers.
 
-    python docs/fill_tables.py k_recovery < recovery.md
-    python docs/fill_tables.py k_calibration < calibration.md
+python docs/fill_tables.py k_recovery < recovery.md
+python docs/fill_tables.py k_calibration < calibration.md
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ PAGE = Path(__file__).parent / "choosing_k.md"
 
 
 def main() -> None:
+    """Read a table and write the page."""
     marker, table = sys.argv[1], sys.stdin.read().strip()
     page = PAGE.read_text()
     pattern = re.compile(rf"(<!-- {marker} -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -145,7 +145,8 @@ def test_error_of_doubt_matches_the_spread_over_repetitions():
 def scores(values, floor=-10.0, noise=0.0):
     generator = np.random.default_rng(0)
     moves = noise / np.sqrt(100) * generator.normal(size=(len(values), 100))
-    return Scores(tuple(range(2, 2 + len(values))), np.array(values), moves, floor)
+    values = np.array(values)
+    return Scores(tuple(range(2, 2 + len(values))), values, moves, values, moves, floor)
 
 
 def test_lowest_score_wins_and_exact_ties_go_to_the_smallest():
@@ -173,7 +174,9 @@ def test_scores_are_mean_logarithms():
         expected = np.log(np.maximum(grid.values(measure), grid.floor)).mean(axis=1)
         np.testing.assert_allclose(score(grid, criterion).values, expected)
     auto = score(grid, "auto")
-    np.testing.assert_allclose(auto.values, np.log(grid.values("pair_doubt")).mean(axis=1))
+    np.testing.assert_allclose(auto.doubts, np.log(grid.values("pair_doubt")).mean(axis=1))
+    both = score(grid, "pairwise").values + 0.5 * score(grid, "mean").values
+    np.testing.assert_allclose(auto.values, both)
     assert auto.floor == pytest.approx(np.log(CRISP_BITS))
 
 

@@ -57,8 +57,8 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
     criterion : {"auto", "pairwise", "mean"}, default="auto"
         "pairwise" and "mean" are the paper's: minimum of the maximum mean pairwise entropy, or of
         the mean entropy. "auto" is the rule that found the true K most often: the largest K that
-        is crisp, at most 0.18 bits of doubt between any two clusters; if none is,
-        the K of least doubt.
+        is crisp, at most 0.18 bits of doubt between any two clusters; if none is, the minimum of
+        both measures together.
     n_draws : int or "auto", default="auto"
         m, draws per replica. "auto" depends on the number of rows alone: all of them up to 300,
         then ``300 (n / 300)^0.2``.
@@ -363,7 +363,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
         if not self.null_reference:
             return None
         k_values = list(grid.k_values)
-        observed = score(grid, self.criterion).values.min()
+        observed = score(grid, self.criterion).doubts.min()
         p_values, doubts = [], []
         for kind in NULLS:
             below = 0
@@ -372,7 +372,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
                 null = make_table(draw_null(kind, table, generator))
                 title = f"{kind} data without clusters, {r + 1} of {self.null_reference}"
                 null_grid = grid_of(null, k_values, title)
-                below += score(null_grid, self.criterion).values.min() <= observed
+                below += score(null_grid, self.criterion).doubts.min() <= observed
                 doubts.append(null_grid.values(DOUBT).mean(axis=1))
             p_values.append((1 + below) / (self.null_reference + 1))
         self.cluster_tendency_ = float(max(p_values))
