@@ -351,6 +351,8 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
             rows = make_table(table.rows[half], weights)
             distinct = check.count_distinct_rows(rows.rows, k_values[-1])
             possible = [k for k in k_values if k <= distinct]
+            if not possible:
+                continue
             title = f"half-sample {r + 1} of {self.n_resamples}"
             wins[score(grid_of(rows, possible, title), self.criterion).best()] += 1
         return {k: count / self.n_resamples for k, count in wins.items()}

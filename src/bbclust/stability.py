@@ -8,7 +8,7 @@ noisy than either. Nothing here grows with the number of rows beyond the table i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -173,14 +173,14 @@ def join_grids(first: Grid, second: Grid) -> Grid:
 
 
 def make_grid_plan(table: Table, settings: GridSettings, seed: int) -> Plan:
-    """The plan of all cells.
+    """The plan of all cells; a table smaller than the draws asked for is drawn once over.
 
     Centres vote on the evaluation rows even when every row is drawn: on the six data sets of the
     paper the true K is then found in .96 of the draws instead of .93.
     """
     return Plan(
         seed=seed,
-        resampling=settings.resampling,
+        resampling=replace(settings.resampling, n_draws=min(settings.resampling.n_draws, table.n)),
         votes="evaluation",
         n_init=settings.n_init,
         max_iter=settings.max_iter,
