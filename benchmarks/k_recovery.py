@@ -87,6 +87,8 @@ WIDE = [
     Blobs("3 in 50 dimensions", "medium", 3, 50, 150, 6.0),
     Blobs("12 in the plane", "medium", 12, 2, 1500, 4.5, k_max=18),
     Blobs("3 overlapping", "hard", 3, 2, 500, 2.7),
+    Blobs("3 of 100 rows, overlapping", "hard", 3, 2, 100, 3.0),
+    Blobs("5 overlapping in 5 dimensions", "hard", 5, 5, 400, 3.0),
     Blobs("4 elongated", "hard", 4, 3, 400, 6.0, elongation=2.0),
     Blobs("4 with heavy tails", "hard", 4, 3, 500, 6.0, heavy_tails=True),
     Blobs("6 unequal, overlapping", "hard", 6, 4, 800, 3.5, unequal=True),
@@ -279,10 +281,24 @@ def table_of(results: list[dict]) -> str:
     return "\n".join(lines)
 
 
+def print_tables(names: list[str]) -> None:
+    """One table per family, from all files together."""
+    results: list[dict] = []
+    for name in names:
+        with open(name) as file:
+            results += json.load(file)
+    for family in dict.fromkeys(r["family"] for r in results):
+        mine = [r for r in results if r["family"] == family]
+        seeds = sorted({r["seed"] for r in mine})
+        print(f"### {family} family: {len(mine)} draws, seeds {seeds[0]} to {seeds[-1]}\n")
+        print(table_of(mine) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--family", choices=("paper", "wide"), default="paper")
     parser.add_argument("--seeds", default="10000:10100", help="first:end")
+    parser.add_argument("--only", help="only data sets whose name contains this")
     parser.add_argument("--settings", action="store_true", help="also other settings and rules")
     parser.add_argument("--no-baselines", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
@@ -290,15 +306,14 @@ def main() -> None:
     parser.add_argument("--table", nargs="+", help="only print the tables of these files")
     arguments = parser.parse_args()
     if arguments.table:
-        for name in arguments.table:
-            with open(name) as file:
-                results = json.load(file)
-            seeds = sorted({r["seed"] for r in results})
-            print(f"### {results[0]['family']}, seeds {seeds[0]} to {seeds[-1]}\n")
-            print(table_of(results) + "\n")
+        print_tables(arguments.table)
         return
     first, end = (int(part) for part in arguments.seeds.split(":"))
-    tasks = make_tasks(arguments.family, range(first, end))
+    tasks = [
+        task
+        for task in make_tasks(arguments.family, range(first, end))
+        if (arguments.only or "") in task.dataset
+    ]
     results = []
     start = time.perf_counter()
     jobs = (

@@ -58,7 +58,7 @@ class Replicas:
         False where a replica had fewer distinct points than clusters: the centre stays at the
         reference centre and abstains.
     margin : ndarray of shape (B,)
-        Margin of each alignment.
+        Margin of each alignment; NaN when only evaluation rows were voted on.
     inertia : ndarray of shape (B,)
     n_iter : ndarray of shape (B,), int32
     evaluation_labels : ndarray of shape (B, E), int16

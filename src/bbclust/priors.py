@@ -74,6 +74,11 @@ class GaussianMixture:
         """First row of each factor in ``factor_rows``, and the end of the last."""
         return np.cumsum([0] + [len(factor) for factor in self.factors], dtype=np.int64)
 
+    def scaled(self, scale: float) -> GaussianMixture:
+        """The mixture with covariances multiplied by ``scale``."""
+        factors = tuple(np.sqrt(scale) * factor for factor in self.factors)
+        return GaussianMixture(self.weights, self.means, factors)
+
     def sample(self, n: int, generator: np.random.Generator) -> Array:
         """n draws, shape (n, d)."""
         components = generator.choice(len(self.weights), size=n, p=self.weights)
@@ -118,10 +123,10 @@ class ElicitedPrior:
         sizes = np.bincount(reference.labels, minlength=reference.n_clusters)
         weights = np.ones(len(X)) if reference.weights is None else reference.weights
         factors = tuple(
-            np.sqrt(scale) * _covariance_factor(X[members], weights[members])
+            _covariance_factor(X[members], weights[members])
             for members in np.split(by_cluster, np.cumsum(sizes)[:-1])
         )
-        return GaussianMixture(reference.shares, reference.centers, factors)
+        return GaussianMixture(reference.shares, reference.centers, factors).scaled(scale)
 
 
 def _covariance_factor(points: Floats, weights: Array) -> Array:

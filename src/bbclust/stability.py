@@ -17,8 +17,8 @@ from bbclust.bootstrap import Resampling
 from bbclust.clusterers import Partition, cluster_reference
 from bbclust.ensemble import Plan, choose_evaluation_rows, run_replicas
 from bbclust.entropy import entropy, mean_pairwise_entropy, pair_doubts, worst_pair
-from bbclust.priors import PreparedPrior, Prior
-from bbclust.table import Table
+from bbclust.priors import ElicitedPrior, PreparedPrior, Prior, check_prepared
+from bbclust.table import Floats, Table
 from bbclust.voting import (
     count_votes,
     mean_entropy_moves,
@@ -143,10 +143,9 @@ def run_grid(
             n_jobs=n_jobs,
         )
         references.append(reference)
-        for scale in prior_scales:
-            prepared = None
-            if settings.resampling.uses_prior:
-                prepared = prior.prepare(X, reference, scale)
+        for scale, prepared in zip(
+            prior_scales, _prepare(prior, X, reference, prior_scales, settings), strict=True
+        ):
             cells.append(
                 run_cell(table, reference, prepared, plan, scale, settings.n_replicas, n_jobs)
             )
@@ -159,6 +158,22 @@ def run_grid(
         tuple(references),
         entropy_floor(settings.n_replicas, len(plan.evaluation_rows)),
     )
+
+
+def _prepare(
+    prior: Prior,
+    X: Floats,
+    reference: Partition,
+    prior_scales: Sequence[float],
+    settings: GridSettings,
+) -> list[PreparedPrior | None]:
+    """The prior at every scale; an elicited one is elicited once."""
+    if not settings.resampling.uses_prior:
+        return [None] * len(prior_scales)
+    if isinstance(prior, ElicitedPrior):
+        elicited = prior.prepare(X, reference, 1.0)
+        return [elicited.scaled(scale) for scale in prior_scales]
+    return [check_prepared(prior.prepare(X, reference, s), X.shape[1]) for s in prior_scales]
 
 
 def join_grids(first: Grid, second: Grid) -> Grid:

@@ -129,7 +129,8 @@ def standard_error(moves: Array) -> float:
 def _sum_moves(labels: npt.NDArray[np.int16], moves: Array, weights: Array) -> Array:
     """Move of the weighted mean by each replica, when a vote for k moves point e by moves[e, k]."""
     # a first column of zeros, which the label -1 picks
-    shares = np.pad(moves * (weights / max(weights.sum(), 1e-300))[:, None], ((0, 0), (1, 0)))
+    shares = np.zeros((moves.shape[0], moves.shape[1] + 1))
+    shares[:, 1:] = moves * (weights / max(weights.sum(), 1e-300))[:, None]
     moved = np.empty(len(labels))
     engine.sum_moves(labels, shares, moved)
     return moved

@@ -14,10 +14,10 @@ class Aligner {
 public:
     std::vector<int> to_reference;  // replica cluster -> reference cluster
     std::int64_t best_overlap = 0;
-    std::int64_t second_overlap = 0;  // of the best other permutation; -1 when K = 1
+    std::int64_t second_overlap = 0;  // of the best other permutation; -1 when K = 1 or not wanted
 
     // overlap, distance: (K, K), rows are replica clusters.
-    void align(int K, const std::int64_t* overlap, const double* distance) {
+    void align(int K, const std::int64_t* overlap, const double* distance, bool with_second) {
         K_ = K;
         overlap_ = overlap;
         // Overlaps are whole numbers; distances are shrunk until no sum of K of them reaches
@@ -35,14 +35,14 @@ public:
         for (int row = 0; row < K; ++row) augment(row, -1);
         to_reference = column_of_;
         best_overlap = total();
-        find_second();
+        second_overlap = -1;
+        if (with_second) find_second();
     }
 
 private:
     // Every other permutation differs from the best in some row: forbid that row's column and
     // repair with one more augmenting path from the optimal prices.
     void find_second() {
-        second_overlap = -1;
         const std::vector<double> row_price = row_price_, column_price = column_price_;
         const std::vector<int> column_of = column_of_, row_of = row_of_;
         for (int row = 0; K_ > 1 && row < K_; ++row) {

@@ -321,7 +321,7 @@ NB_MODULE(BBCLUST_MODULE, m) {
           [](In<std::int64_t, 2> overlap, In<double, 2> distance,
              Out<std::int32_t, 1> to_reference /* OUT */) {
               Aligner aligner;
-              aligner.align(static_cast<int>(overlap.shape(0)), overlap.data(), distance.data());
+              aligner.align(static_cast<int>(overlap.shape(0)), overlap.data(), distance.data(), true);
               std::copy(aligner.to_reference.begin(), aligner.to_reference.end(),
                         to_reference.data());
               return nb::make_tuple(aligner.best_overlap, aligner.second_overlap);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "alignment.hpp"
@@ -22,7 +23,7 @@ struct ReplicaPlan {
     const double* reference_centers = nullptr;       // (K, d), centred
     const std::int32_t* reference_labels = nullptr;  // (n,)
     bool vote_on_all = false;
-    bool count_votes = true;  // else only the labels of the evaluation rows are wanted
+    bool count_votes = true;  // else only labels of the evaluation rows: no votes, no margins
     const std::int64_t* evaluation_rows = nullptr;  // (E,), rows whose labels are kept
     std::int64_t n_evaluation = 0;
 };
@@ -115,8 +116,9 @@ private:
                         plan_.reference_centers[static_cast<std::int64_t>(j) * d + f];
                     distance_[static_cast<std::int64_t>(k) * K + j] += difference * difference;
                 }
-        aligner_.align(K, overlap_.data(), distance_.data());
-        out.margin[b] = alignment_margin(aligner_, n_points);
+        aligner_.align(K, overlap_.data(), distance_.data(), plan_.count_votes);
+        out.margin[b] = plan_.count_votes ? alignment_margin(aligner_, n_points)
+                                          : std::numeric_limits<double>::quiet_NaN();
     }
 
     void count_overlap(T label, std::int64_t row) {
