@@ -31,7 +31,7 @@ PAIRWISE, MEAN, DOUBT = "max_pairwise_entropy", "mean_entropy", "pair_doubt"
 CRISP_BITS = 0.18
 MEAN_WEIGHT = 0.5
 
-N_NOISE_DRAWS = 1000
+N_NOISE_DRAWS = 500
 TIE_SHARE = 0.05
 
 

@@ -68,7 +68,7 @@ public:
         if (plan_.resampling == Resampling::rubin)
             weigh_all_rows(replica, out);
         else
-            draw_points(replica, given, out);
+            with_dimension(plan_.d, [&](auto D) { draw_points<D()>(replica, given, out); });
         out.row.resize(out.panels.n);
         mass_.resize(out.panels.n);
         scale_weights();
@@ -83,7 +83,7 @@ private:
     // Rubin 1981: every row, weight Gamma(w_i).
     void weigh_all_rows(std::int64_t replica, Replica<T>& out) {
         begin(plan_.n, out);
-        for (std::int64_t i = 0; i < plan_.n; ++i) add(plan_.rows + i * plan_.d, i, 0.0, out);
+        for (std::int64_t i = 0; i < plan_.n; ++i) add<0>(plan_.rows + i * plan_.d, i, 0.0, out);
         Gammas gammas(plan_.seed, Stage::weights, replica);
         if (plan_.row_weights)
             gammas.next(plan_.n, plan_.row_weights, mass_.data());
@@ -92,6 +92,7 @@ private:
     }
 
     // Algorithm 1, steps 3 and 4; Efron is the case without prior and with equal weights.
+    template <int D>
     void draw_points(std::int64_t replica, const T* given, Replica<T>& out) {
         const bool efron = plan_.resampling == Resampling::efron;
         // One uniform decides a draw: below omega it names a component of the prior, above it a row.
@@ -118,17 +119,17 @@ private:
                 n_data += !prior;
             }
             for (std::int64_t t = 0; t < n_data; ++t)
-                add_row(row_at(share_of_data(uniform_from(words[from_data[t]]))), weights[from_data[t]], out);
+                add_row<D>(row_at(share_of_data(uniform_from(words[from_data[t]]))), weights[from_data[t]], out);
             if (!given) draw_normals(replica, start, from_prior, n_prior);
             for (std::int64_t t = 0; t < n_prior; ++t) {
                 const std::int64_t i = from_prior[t];
                 if (given) {
-                    add(given, -1, weights[i], out);
+                    add<D>(given, -1, weights[i], out);
                     given += plan_.d;
                 } else {
-                    draw_from_mixture(uniform_from(words[i]) / plan_.prior_weight,
+                    draw_from_mixture<D>(uniform_from(words[i]) / plan_.prior_weight,
                                       normals_.data() + t * normals_per_draw());
-                    add(point_.data(), -1, weights[i], out);
+                    add<D>(point_.data(), -1, weights[i], out);
                 }
             }
         }
@@ -155,35 +156,31 @@ private:
     std::int64_t normals_per_draw() const { return (plan_.d + 3) / 4 * 4; }
 
     // u: where in [0, 1) the draw falls among the components.
+    template <int D>
     void draw_from_mixture(double u, const double* normals) {
         const Mixture& mixture = plan_.mixture;
         std::int64_t j = 0;  // the first component whose cumulative weight exceeds u
         for (int t = 0; t + 1 < mixture.n_components; ++t) j += mixture.cumulative[t] <= u;
-        const std::int64_t d = plan_.d, rank = mixture.offsets[j + 1] - mixture.offsets[j];
+        const std::int64_t d = D ? D : plan_.d;
+        const std::int64_t rank = mixture.offsets[j + 1] - mixture.offsets[j];
         const double* mean = mixture.means + j * d;
         const double* factor = mixture.factor_rows + mixture.offsets[j] * d;
-        with_dimension(plan_.d, [&](auto D) {
-            if constexpr (D() > 0) {  // the whole point stays in registers
-                double x[D()];
-                for (int f = 0; f < D(); ++f) x[f] = mean[f];
-                for (std::int64_t t = 0; t < rank; ++t)
-                    for (int f = 0; f < D(); ++f) x[f] += normals[t] * factor[t * D() + f];
-                for (int f = 0; f < D(); ++f) point_[f] = x[f];
-            } else {
-                std::copy_n(mean, d, point_.data());
-                for (std::int64_t t = 0; t < rank; ++t)
-                    for (std::int64_t f = 0; f < d; ++f) point_[f] += normals[t] * factor[t * d + f];
-            }
-        });
+        double in_registers[D + 1];  // a point of known dimension
+        double* x = D ? in_registers : point_.data();
+        for (std::int64_t f = 0; f < d; ++f) x[f] = mean[f];
+        for (std::int64_t t = 0; t < rank; ++t)
+            for (std::int64_t f = 0; f < d; ++f) x[f] += normals[t] * factor[t * d + f];
+        for (std::int64_t f = 0; D && f < d; ++f) point_[f] = x[f];
     }
 
+    template <int D>
     void add_row(std::int64_t row, double weight, Replica<T>& out) {
         if (slot_[row] >= 0) {
             mass_[slot_[row]] += weight;
             return;
         }
         slot_[row] = static_cast<std::int32_t>(out.panels.n);
-        add(plan_.rows + row * plan_.d, row, weight, out);
+        add<D>(plan_.rows + row * plan_.d, row, weight, out);
     }
 
     std::int64_t row_at(double u) const {
@@ -219,11 +216,11 @@ private:
         mass_.resize(points);
     }
 
-    template <class S>
+    template <int D, class S>
     void add(const S* point, std::int64_t row, double weight, Replica<T>& out) {
         out.row[out.panels.n] = row;
         mass_[out.panels.n] = weight;
-        out.panels.append(point, T(0));
+        out.panels.template append<D>(point, T(0));
     }
 
     void scale_weights() {

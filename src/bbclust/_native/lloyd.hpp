@@ -166,7 +166,7 @@ public:
         inertia = total_square - gain();
     }
 
-    // The means of the final labels, free of the rounding that many small updates leave.
+    // The means of the final labels, free of the rounding that many updates of the sums leave.
     void polish(const Panels<T>& points) {
         sum_up(points);
         move_centers();

@@ -56,10 +56,12 @@ struct Panels {
         if (weights.size() < room) weights.resize(room);
     }
 
-    template <class S>
+    // D: the dimension where it is known at compile time, else zero.
+    template <int D = 0, class S>
     void append(const S* row, T weight) {
-        T* to = point(n);
-        for (int f = 0; f < d; ++f) to[f * W] = static_cast<T>(row[f]);
+        const int dimensions = D ? D : d;
+        T* to = values.data() + (n / W) * dimensions * W + n % W;
+        for (int f = 0; f < dimensions; ++f) to[f * W] = static_cast<T>(row[f]);
         weights[n++] = weight;
     }
 
