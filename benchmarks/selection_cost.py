@@ -1,7 +1,9 @@
 """What choosing K costs.
 
-On Iris (K from 2 to 10, five s, the default 200 replicas), one ``KSelector.fit`` against 40 fits of
-scikit-learn's ``KMeans(n_init=10)`` with K from 2 to 10, in turns, best of several. Then the cost on a million rows against a hundred thousand, without the refit.
+On Iris (K from 2 to 10, five s, the default 200 replicas), one ``KSelector.fit`` on one and two
+threads against 40 fits of scikit-learn's ``KMeans(n_init=10)`` with K from 2 to 10 on one thread,
+in turns, best of several. Then the cost on a million rows against a hundred thousand, without the
+refit.
 
     python benchmarks/selection_cost.py [--rounds 5] [--rows 1000000]
 """
