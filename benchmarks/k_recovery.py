@@ -190,14 +190,15 @@ MORE_RULES: dict[str, Callable[[Grid], int]] = {
     "doubt, largest crisp (0.3)": lambda grid: largest_crisp(grid, logs(grid, DOUBT), 0.3),
 }
 
-# name -> (draws from n, prior scales)
-SETTINGS: dict[str, tuple[Callable[[int], int], tuple[float, ...]]] = {
-    "default": (default_n_draws, (1.0, 1.5, 2.5)),
-    "m = n": (lambda n: n, (1.0, 1.5, 2.5)),
-    "m = 100": (lambda n: min(n, 100), (1.0, 1.5, 2.5)),
-    "s = 1": (default_n_draws, (1.0,)),
-    "s = 1, 1.5": (default_n_draws, (1.0, 1.5)),
-    "s = 1, 1.5, 3, 4.5, 6": (default_n_draws, (1.0, 1.5, 3.0, 4.5, 6.0)),
+# name -> (draws from n, prior scales, k-means++ starts)
+SETTINGS: dict[str, tuple[Callable[[int], int], tuple[float, ...], int]] = {
+    "default": (default_n_draws, (1.0, 1.5, 2.5), 2),
+    "m = n": (lambda n: n, (1.0, 1.5, 2.5), 2),
+    "m = 100": (lambda n: min(n, 100), (1.0, 1.5, 2.5), 2),
+    "s = 1": (default_n_draws, (1.0,), 2),
+    "s = 1, 1.5": (default_n_draws, (1.0, 1.5), 2),
+    "s = 1, 1.5, 3, 4.5, 6": (default_n_draws, (1.0, 1.5, 3.0, 4.5, 6.0), 2),
+    "5 starts": (default_n_draws, (1.0, 1.5, 2.5), 5),
 }
 
 
@@ -206,13 +207,14 @@ def our_choices(X: np.ndarray, task: Task, all_settings: bool) -> dict[str, int]
         X = X[np.sort(np.random.default_rng(task.seed).permutation(len(X))[:MAX_SAMPLE])]
     table = make_table(X)
     chosen = {}
-    for name, (n_draws, scales) in SETTINGS.items() if all_settings else [*SETTINGS.items()][:1]:
+    settings = SETTINGS if all_settings else {"default": SETTINGS["default"]}
+    for name, (n_draws, scales, n_init) in settings.items():
         grid = run_grid(
             table,
             range(2, task.k_max + 1),
             scales,
             ElicitedPrior(),
-            GridSettings(Resampling(n_draws(table.n)), N_REPLICAS, n_init=2),
+            GridSettings(Resampling(n_draws(table.n)), N_REPLICAS, n_init),
             task.seed,
         )
         rules = {**RULES, **MORE_RULES} if all_settings and name == "default" else RULES

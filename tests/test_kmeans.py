@@ -159,7 +159,6 @@ def test_single_starts_are_as_good_as_scikit_learns_on_average():
 
 def test_reference_finds_fifteen_blobs():
     generator = np.random.default_rng(0)
-    centers = 20 * generator.uniform(size=(15, 2))
     centers = np.array([[20 * (i % 4), 20 * (i // 4)] for i in range(15)], dtype=float)
     X = np.repeat(centers, 60, axis=0) + generator.normal(size=(900, 2))
     partition = cluster_reference(make_table(X), 15, seed=2, tolerance=0.0)

@@ -259,10 +259,13 @@ def test_confidence_is_the_share_of_half_samples():
     assert select(blobs(3, 60, 8.0)).confidence_ is None
 
 
-def test_tendency_tells_blobs_from_a_uniform_square():
+def test_tendency_of_separated_blobs_is_the_smallest_possible():
     clustered = select(blobs(3, 40, 8.0), null_reference=19, prior_scales=(1.0,))
     assert clustered.cluster_tendency_ == pytest.approx(0.05)
     assert "rarely" in str(clustered.verdict_)
+
+
+def test_without_null_reference_the_verdict_says_that_one_cluster_was_not_tested():
     nothing = select(make_uniform_square(120, random_state=1), prior_scales=(1.0,))
     assert nothing.cluster_tendency_ is None
     assert "was not tested" in str(nothing.verdict_)
