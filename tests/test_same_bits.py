@@ -10,7 +10,8 @@ import pytest
 from bbclust import BBC, ensemble
 from bbclust._native import ISAS, engine
 from bbclust.datasets import load_iris
-from bbclust.ensemble import join, run_block
+from bbclust.ensemble import run_block
+from bbclust.replicas import join
 
 IRIS = load_iris().data
 N_REPLICAS = 37

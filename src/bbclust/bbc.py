@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
 from sklearn.utils.validation import check_is_fitted
 
 from bbclust import validation as check
 from bbclust.bootstrap import RESAMPLINGS, WEIGHTINGS, Resampling
 from bbclust.clusterers import Partition, cluster_reference, partition_from_labels
-from bbclust.ensemble import Plan, Replicas, choose_evaluation_rows, join, run_replicas
+from bbclust.ensemble import run_replicas
 from bbclust.entropy import entropy, mean_pairwise_entropy, worst_pair
-from bbclust.priors import ElicitedPrior, PreparedPrior, check_prepared
+from bbclust.fitted import FittedEnsemble, Run
+from bbclust.priors import ElicitedPrior, check_prepared
+from bbclust.replicas import Plan, Replicas, choose_evaluation_rows, join
 from bbclust.streams import root_seed
 from bbclust.table import Floats, Table, centered, make_table
+from bbclust.voters import CenterVoters
 from bbclust.voting import (
     mean_entropy_moves,
     membership_se,
@@ -33,7 +29,6 @@ from bbclust.voting import (
     nearest_center,
     pairwise_entropy_moves,
     standard_error,
-    vote_by_centers,
 )
 
 AUTO_BLOCK = 100
@@ -41,28 +36,7 @@ AUTO_CAP = 5_000
 FEW_VOTES = 20
 
 
-@dataclass(frozen=True)
-class _Run:
-    """Everything that replicas depend on; kept so that more of them can be added."""
-
-    table: Table  # rows of positive weight
-    counted: npt.NDArray[np.bool_] | None  # which rows of X these are; None when all
-    others: Floats  # the rows of weight zero, centred
-    reference: Partition
-    prior: PreparedPrior | None
-    plan: Plan
-
-    def spread(self, of_counted: Any, of_others: Any) -> Any:
-        """Values for all rows of X from those of counted and other rows."""
-        if self.counted is None:
-            return of_counted
-        values = np.empty((len(self.counted), *of_counted.shape[1:]), dtype=of_counted.dtype)
-        values[self.counted] = of_counted
-        values[~self.counted] = of_others
-        return values
-
-
-class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class BBC(FittedEnsemble):
     """Bayesian Bagged Clustering: memberships from votes of bootstrap replicas.
 
     k-means partitions the data and elicits a Gaussian-mixture prior; the proper Bayesian bootstrap
@@ -269,52 +243,6 @@ class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             self._publish(self._run, join([self._replicas, self._run_more(self._run, more)]))
         return self
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Memberships of rows, by the centres of all replicas, shape (n, K)."""
-        check_is_fitted(self)
-        X = check.check_table(self, X, reset=False)
-        return memberships(self._vote_by_centers(centered(X, self._run.table.center)))
-
-    def transform(self, X: Any) -> npt.NDArray[np.float64]:
-        """Memberships of rows, by the centres of all replicas, shape (n, K).
-
-        For the rows of ``fit`` these may differ from ``memberships_``, where each replica votes
-        only on the rows it drew.
-        """
-        return self.predict_proba(X)
-
-    def predict(self, X: Any, min_confidence: float | None = None) -> npt.NDArray[np.int64]:
-        """Cluster of each row, by the centres of all replicas.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, d)
-        min_confidence : float in [0, 1], optional
-            Rows whose largest membership is below it get the label -1.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        min_confidence = check.check_confidence(min_confidence)
-        shares = self.predict_proba(X)
-        labels: npt.NDArray[np.int64] = shares.argmax(axis=1)
-        if min_confidence is not None:
-            labels[shares.max(axis=1) < min_confidence] = -1
-        return labels
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_replicas")
-
-    @property
-    def membership_se_(self) -> npt.NDArray[np.float64]:
-        check_is_fitted(self)
-        return membership_se(self._votes)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.reference_centers_)
-
     def _check_parameters(self) -> None:
         check.check_integer("n_clusters", self.n_clusters, minimum=1, maximum=check.MAX_CLUSTERS)
         if self.n_replicas != "auto":
@@ -358,7 +286,7 @@ class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         X: Floats,
         weights: npt.NDArray[np.float64] | None,
         reference_labels: npt.ArrayLike | None,
-    ) -> _Run:
+    ) -> Run:
         """Reference, prior and plan (Algorithm 3, steps 2 to 6)."""
         counted = None if weights is None or (weights > 0).all() else weights > 0
         rows = X if counted is None else X[counted]
@@ -379,7 +307,7 @@ class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             prepared = chosen.prepare(rows, reference, float(self.prior_scale))
             prior = check_prepared(prepared, table.d)
         others = X[:0] if counted is None else X[~counted]
-        return _Run(table, counted, centered(others, table.center), reference, prior, plan)
+        return Run(table, counted, others, reference, prior, plan)
 
     def _plan(self, table: Table) -> Plan:
         seed = root_seed(self.random_state)
@@ -412,7 +340,7 @@ class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         check.check_no_cluster_is_empty(reference)
         return reference
 
-    def _run_more(self, run: _Run, replicas: range, total: int | None = None) -> Replicas:
+    def _run_more(self, run: Run, replicas: range, total: int | None = None) -> Replicas:
         total = replicas.stop if total is None else total
 
         def report(done: int) -> None:
@@ -432,20 +360,20 @@ class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             progress=report,
         )
 
-    def _run_until_precise(self, run: _Run) -> Replicas:
+    def _run_until_precise(self, run: Run) -> Replicas:
         replicas = self._run_more(run, range(AUTO_BLOCK), AUTO_CAP)
         while replicas.n_replicas < AUTO_CAP and not self._is_precise(run, replicas):
             more = range(replicas.n_replicas, replicas.n_replicas + AUTO_BLOCK)
             replicas = join([replicas, self._run_more(run, more, AUTO_CAP)])
         return replicas
 
-    def _is_precise(self, run: _Run, replicas: Replicas) -> bool:
+    def _is_precise(self, run: Run, replicas: Replicas) -> bool:
         return (
             _mean_entropy_se(run, replicas) <= self.mc_tol
             and float(membership_se(replicas.votes).max()) <= 5 * self.mc_tol
         )
 
-    def _publish(self, run: _Run, replicas: Replicas) -> None:
+    def _publish(self, run: Run, replicas: Replicas) -> None:
         """Set the fitted attributes."""
         self._run, self._replicas = run, replicas
         reference, table = run.reference, run.table
@@ -462,9 +390,13 @@ class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         undrawn = ~replicas.votes.any(axis=1)
         self.n_undrawn_ = int(undrawn.sum())
         counted_votes = replicas.votes.copy() if self.n_undrawn_ else replicas.votes
-        counted_votes[undrawn] = self._vote_by_centers(table.rows[undrawn])
-        self._votes = run.spread(counted_votes, self._vote_by_centers(run.others))
-        nearest = nearest_center(run.others, reference.centers - table.center)
+        self._voters = CenterVoters(replicas.centers, replicas.occupied, table.center)
+        n_jobs = effective_n_jobs(self.n_jobs)
+        if self.n_undrawn_:
+            counted_votes[undrawn] = self._voters.vote(table.original(undrawn), n_jobs=n_jobs)
+        self._votes = run.spread(counted_votes, self._voters.vote(run.others, n_jobs=n_jobs))
+        others = centered(run.others, table.center)
+        nearest = nearest_center(others, reference.centers - table.center)
         self.reference_labels_ = run.spread(reference.labels, nearest)
         self.n_votes_ = self._votes.sum(axis=1)
         self.memberships_ = memberships(self._votes)
@@ -503,22 +435,14 @@ class BBC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 stacklevel=4,
             )
 
-    def _vote_by_centers(self, rows: Floats) -> npt.NDArray[np.int32]:
-        return vote_by_centers(
-            rows,
-            self._replicas.centers - self._run.table.center,
-            self._replicas.occupied,
-            n_jobs=effective_n_jobs(self.n_jobs),
-        )
-
 
 def _evaluation(
-    run: _Run, replicas: Replicas
+    run: Run, replicas: Replicas
 ) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int32], npt.NDArray[np.float64]]:
     """Labels by replica, their counts, and the weights of the evaluation points."""
     rows = run.plan.evaluation_rows
     return replicas.evaluation_labels, replicas.votes[rows], run.table.weights_or_ones()[rows]
 
 
-def _mean_entropy_se(run: _Run, replicas: Replicas) -> float:
+def _mean_entropy_se(run: Run, replicas: Replicas) -> float:
     return standard_error(mean_entropy_moves(*_evaluation(run, replicas)))

@@ -7,104 +7,20 @@ any size and run anywhere; votes are whole numbers, so they may be added in any 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from bbclust._native import engine
-from bbclust.bootstrap import Resampling, draw_arguments, draw_from_prior
+from bbclust.bootstrap import draw_arguments, draw_from_prior
 from bbclust.clusterers import Partition
 from bbclust.priors import PreparedPrior
-from bbclust.streams import Stage, stream_generator
+from bbclust.replicas import Plan, Replicas, join
 from bbclust.table import Table
 
-MAX_EVALUATION_POINTS = 4096
 # Multiplications after which a block reports back; about half a second on one core.
 _BLOCK_WORK = 5e9
 
 Progress = Callable[[int], None]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What all replicas of a run share.
-
-    ``votes``: "drawn", a replica votes on the rows it drew; "all", its centres vote on every row;
-    "evaluation", its centres vote on the evaluation rows and nothing grows with the table.
-    """
-
-    seed: int
-    resampling: Resampling
-    votes: str
-    n_init: int
-    max_iter: int
-    tolerance: float
-    evaluation_rows: npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Replicas:
-    """What the replicas found, aligned with the reference.
-
-    Attributes
-    ----------
-    votes : ndarray of shape (n, K), int32
-        One vote per replica that drew the row, or per replica; empty when only evaluation rows
-        were voted on.
-    centers : ndarray of shape (B, K, d)
-        Centres in the units of the data.
-    occupied : ndarray of shape (B, K), bool
-        False where a replica had fewer distinct points than clusters: the centre stays at the
-        reference centre and abstains.
-    margin : ndarray of shape (B,)
-        Margin of each alignment; NaN when only evaluation rows were voted on.
-    inertia : ndarray of shape (B,)
-    n_iter : ndarray of shape (B,), int32
-    evaluation_labels : ndarray of shape (B, E), int16
-        Votes on the evaluation points, -1 where the replica did not vote.
-    """
-
-    votes: npt.NDArray[np.int32]
-    centers: npt.NDArray[np.float64]
-    occupied: npt.NDArray[np.bool_]
-    margin: npt.NDArray[np.float64]
-    inertia: npt.NDArray[np.float64]
-    n_iter: npt.NDArray[np.int32]
-    evaluation_labels: npt.NDArray[np.int16]
-
-    @property
-    def n_replicas(self) -> int:
-        return len(self.margin)
-
-    def mean_centers(self, reference: Partition) -> npt.NDArray[np.float64]:
-        """Mean of the occupied centres; the reference centre where there is none."""
-        counts = self.occupied.sum(axis=0)
-        sums = np.where(self.occupied[:, :, None], self.centers, 0.0).sum(axis=0)
-        means = sums / np.maximum(counts, 1)[:, None]
-        return np.where(counts[:, None] > 0, means, reference.centers)
-
-
-def join(parts: list[Replicas]) -> Replicas:
-    """Replicas of several blocks as one, in the order given."""
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    votes = first.votes.copy()
-    for part in parts[1:]:
-        votes += part.votes
-    arrays = ("centers", "occupied", "margin", "inertia", "n_iter", "evaluation_labels")
-    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays}
-    return replace(first, votes=votes, **joined)
-
-
-def choose_evaluation_rows(n: int, seed: int) -> npt.NDArray[np.int64]:
-    """All rows, or a fixed sample of them: where the votes of every replica are kept."""
-    if n <= MAX_EVALUATION_POINTS:
-        return np.arange(n, dtype=np.int64)
-    generator = stream_generator(seed, Stage.EVALUATION)
-    sample = generator.choice(n, MAX_EVALUATION_POINTS, replace=False, shuffle=False)
-    return np.sort(sample).astype(np.int64)
 
 
 def run_block(

@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from bbclust.bootstrap import Resampling
 from bbclust.clusterers import Partition, cluster_reference
-from bbclust.ensemble import Plan, choose_evaluation_rows, run_replicas
+from bbclust.ensemble import run_replicas
 from bbclust.entropy import entropy, mean_pairwise_entropy, pair_doubts, worst_pair
 from bbclust.priors import ElicitedPrior, PreparedPrior, Prior, check_prepared
+from bbclust.replicas import Plan, choose_evaluation_rows
 from bbclust.table import Floats, Table
 from bbclust.voting import (
     count_votes,
@@ -132,7 +133,7 @@ def run_grid(
     cells: list[Cell] = []
     references = []
     total = len(k_values) * len(prior_scales)
-    X = (table.rows + table.center).astype(table.rows.dtype)
+    X = table.original()
     for n_clusters in k_values:
         reference = cluster_reference(
             table,

@@ -40,6 +40,10 @@ class Table:
     def weights_or_ones(self) -> npt.NDArray[np.float64]:
         return np.ones(self.n) if self.weights is None else self.weights
 
+    def original(self, rows: Any = slice(None)) -> Floats:
+        """Rows as they were before centring, to a rounding."""
+        return np.asarray((self.rows[rows] + self.center).astype(self.rows.dtype))
+
     def mean_variance(self) -> float:
         """Variance of a feature, averaged over features."""
         if self.weights is None:

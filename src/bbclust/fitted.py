@@ -1,0 +1,132 @@
+"""What a fitted ensemble of replicas can be asked.
+
+Estimators inherit from :class:`FittedEnsemble` and only have to fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from bbclust import validation as check
+from bbclust.clusterers import Partition
+from bbclust.priors import PreparedPrior
+from bbclust.replicas import Plan
+from bbclust.table import Floats, Table
+from bbclust.voters import Voters
+from bbclust.voting import membership_se, memberships
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything that replicas depend on; kept so that more of them can be added."""
+
+    table: Table  # rows of positive weight
+    counted: npt.NDArray[np.bool_] | None  # which rows of X these are; None when all
+    others: Floats  # the rows of weight zero
+    reference: Partition
+    prior: PreparedPrior | None
+    plan: Plan
+
+    def spread(self, of_counted: Any, of_others: Any) -> Any:
+        """Values for all rows of X from those of counted and other rows."""
+        if self.counted is None:
+            return of_counted
+        values = np.empty((len(self.counted), *of_counted.shape[1:]), dtype=of_counted.dtype)
+        values[self.counted] = of_counted
+        values[~self.counted] = of_others
+        return values
+
+
+class FittedEnsemble(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    ClusterMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """Base of the estimators: the questions that replicas answer once they have been run.
+
+    A subclass sets the fitted attributes, and
+
+    - ``_voters``, which vote on any rows;
+    - ``_votes`` (n, K), the votes on the rows of ``fit``;
+    - ``_run``, what the replicas depend on.
+
+    A model that was loaded from a file has ``_voters`` only: what needs the rows of ``fit`` is
+    refused there with a sentence (:meth:`_rows_of_fit`).
+    """
+
+    n_jobs: int | None
+    reference_centers_: npt.NDArray[np.float64]
+    replica_centers_: npt.NDArray[np.float64]
+    _voters: Voters
+    _votes: npt.NDArray[np.int32]
+    _run: Run
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Memberships of rows, by the votes of all replicas, shape (n, K)."""
+        check_is_fitted(self)
+        X = check.check_table(self, X, reset=False)
+        return memberships(self._voters.vote(X, n_jobs=effective_n_jobs(self.n_jobs)))
+
+    def transform(self, X: Any) -> npt.NDArray[np.float64]:
+        """Memberships of rows, by the votes of all replicas, shape (n, K).
+
+        For the rows of ``fit`` these may differ from ``memberships_``, where each replica votes
+        only on the rows it drew.
+        """
+        return self.predict_proba(X)
+
+    def predict(self, X: Any, min_confidence: float | None = None) -> npt.NDArray[np.int64]:
+        """Cluster of each row, by the votes of all replicas.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+        min_confidence : float in [0, 1], optional
+            Rows whose largest membership is below it get the label -1.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        min_confidence = check.check_confidence(min_confidence)
+        shares = self.predict_proba(X)
+        labels: npt.NDArray[np.int64] = shares.argmax(axis=1)
+        if min_confidence is not None:
+            labels[shares.max(axis=1) < min_confidence] = -1
+        return labels
+
+    @property
+    def membership_se_(self) -> npt.NDArray[np.float64]:
+        check_is_fitted(self)
+        self._rows_of_fit("membership_se_")
+        return membership_se(self._votes)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_voters")
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.reference_centers_)
+
+    def _rows_of_fit(self, what: str) -> Run:
+        """The run, for what cannot be answered without the rows that were clustered."""
+        check_is_fitted(self)
+        if not hasattr(self, "_run"):
+            raise AttributeError(
+                f"{what} needs the rows that were clustered, and a model loaded from a file does "
+                "not hold them: call it before saving, or fit again."
+            )
+        return self._run
