@@ -43,7 +43,7 @@ def run_python(program):
 
 
 def test_import_asks_for_no_package_of_an_extra():
-    assert run_python(WITHOUT_EXTRAS + "import bbclust; print(Absent.asked_for)") == "[]"
+    assert run_python(WITHOUT_EXTRAS + "from bbclust import *; print(Absent.asked_for)") == "[]"
 
 
 def test_import_loads_no_package_of_an_extra_that_scikit_learn_does_not_load():
@@ -53,7 +53,7 @@ import sklearn
 
 extras = {"matplotlib", "bokeh", "dask", "typer", "polars", "pandas"}
 before = extras & sys.modules.keys()
-import bbclust
+from bbclust import *
 
 print(sorted(extras & sys.modules.keys() - before), sorted(before - {"pandas"}))
 """
@@ -76,13 +76,33 @@ print(model.predict(X).shape, model.transform(X.tolist()).shape, Absent.asked_fo
 def test_public_names_are_those_of_all():
     assert len(set(bbclust.__all__)) == len(bbclust.__all__)
     for name in bbclust.__all__:
-        assert hasattr(bbclust, name), name
-    public = {
-        name
-        for name, value in vars(bbclust).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType)
-    }
-    assert public == set(bbclust.__all__) - {"__version__"}
+        assert not isinstance(getattr(bbclust, name), ModuleType), name
+    shown = {name for name in dir(bbclust) if not isinstance(getattr(bbclust, name), ModuleType)}
+    assert shown == set(bbclust.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        _ = bbclust.nonsense
+
+
+def test_import_waits_for_nothing():
+    program = """
+import sys
+import bbclust
+
+print(sorted({"numpy", "scipy", "sklearn", "narwhals"} & sys.modules.keys()))
+"""
+    assert run_python(program) == "[]"
+
+
+@pytest.mark.parametrize("first", ["bbclust", "bbclust.entropy", "bbclust.bbc"])
+def test_a_function_is_not_hidden_by_the_module_of_its_name(first):
+    program = f"""
+import {first}
+from bbclust import entropy
+import bbclust
+
+print(callable(entropy), entropy is bbclust.entropy)
+"""
+    assert run_python(program) == "True True"
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,20 @@
 (150, 3)
 """
 
-from bbclust.baselines import gap_statistic
-from bbclust.bbc import BBC
-from bbclust.bootstrap import proper_bayesian_bootstrap
-from bbclust.entropy import entropy, pairwise_entropy
-from bbclust.fuzzy import FuzzyCMeans
-from bbclust.selection import KSelector
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bbclust.baselines import gap_statistic
+    from bbclust.bbc import BBC
+    from bbclust.bootstrap import proper_bayesian_bootstrap
+    from bbclust.entropy import entropy, pairwise_entropy
+    from bbclust.fuzzy import FuzzyCMeans
+    from bbclust.selection import KSelector
 
 __version__ = "0.1.0"
 
@@ -26,3 +34,39 @@ __all__ = [
     "pairwise_entropy",
     "proper_bayesian_bootstrap",
 ]
+
+# Where the names are. They are imported when first used: `bbclust --help` cannot wait for
+# scikit-learn.
+_HOMES = {
+    "BBC": "bbc",
+    "FuzzyCMeans": "fuzzy",
+    "KSelector": "selection",
+    "entropy": "entropy",
+    "gap_statistic": "baselines",
+    "pairwise_entropy": "entropy",
+    "proper_bayesian_bootstrap": "bootstrap",
+}
+_SUBMODULES = ("baselines", "datasets", "plots", "priors")
+
+
+class _Package(ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        if name in _SUBMODULES:
+            return import_module(f"{__name__}.{name}")
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        setattr(self, name, value)
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # `import bbclust.entropy` sets the name to the module, and it belongs to the function.
+        if isinstance(value, ModuleType) and name in _HOMES:
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted([*__all__, *_SUBMODULES])
+
+
+sys.modules[__name__].__class__ = _Package
