@@ -1,0 +1,8 @@
+"""From a fitted model to something one can send: plain data, and one HTML file.
+
+An :class:`Analysis` holds all that was found, :func:`summarize` turns it into plain data.
+"""
+
+from bbclust.report.analysis import Analysis, gather
+
+__all__ = ["Analysis", "gather"]

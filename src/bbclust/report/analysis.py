@@ -1,0 +1,250 @@
+"""Analysis: all that was found about one table, in one place."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from bbclust import validation as check
+from bbclust._native import engine
+from bbclust.baselines import KChoice
+from bbclust.entropy import entropy
+from bbclust.fitted import FittedEnsemble
+from bbclust.selection import KSelector
+from bbclust.table import Floats
+
+Array = npt.NDArray[np.float64]
+
+PACKAGES = ("bbclust", "numpy", "scipy", "scikit-learn", "bokeh")
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What an analysis of n rows and d columns into K clusters produced.
+
+    Attributes
+    ----------
+    model : fitted BBC
+    X : ndarray of shape (n, d)
+        The rows as they were clustered.
+    columns : tuple of d strings
+        Their names.
+    memberships, labels, entropy : ndarrays of shape (n, K), (n,), (n,)
+        The model's own for the rows it was fitted on, else those of its ``predict_proba``.
+    is_training : bool
+        Whether X holds the rows that the model was fitted on.
+    selector : fitted KSelector, or None
+        What chose K.
+    original : ndarray of shape (n, d), or None
+        The values in the units of the file; None when X holds them, unscaled.
+    scaling : str
+        What was done to the columns, in words.
+    ids : sequence of n values, or None
+        What the rows are called, and in ``id_name`` what their column is called.
+    truth : sequence of n values, or None
+        Known classes, and in ``truth_name`` the name of their column.
+    source : str
+        Name of the file, or of the data.
+    row_numbers : ndarray of shape (n,), or None
+        Where in the file each row was, from 0; None when it holds these rows and no others.
+    dropped_rows : int
+        Rows of the file that were left out, because of missing values.
+    set_aside : mapping from column to reason
+        Columns of the file that were not clustered.
+    fingerprint : str
+        What tells these rows from any others, see :func:`fingerprint_of`.
+    settings : mapping
+        Parameters of estimators and commands.
+    versions : mapping from package to version
+    seconds : mapping from step to seconds
+    baselines : sequence of KChoice, or None
+        What other methods say of K: the result of ``compare_baselines``.
+    """
+
+    model: FittedEnsemble
+    X: Floats
+    columns: tuple[str, ...]
+    memberships: Array
+    labels: npt.NDArray[np.int64]
+    entropy: Array
+    is_training: bool = True
+    selector: KSelector | None = None
+    original: Floats | None = None
+    scaling: str = "none"
+    ids: Sequence[Any] | npt.NDArray[Any] | None = None
+    id_name: str = "id"
+    truth: Sequence[Any] | npt.NDArray[Any] | None = None
+    truth_name: str = "class"
+    source: str = "table"
+    row_numbers: npt.NDArray[np.int64] | None = None
+    dropped_rows: int = 0
+    set_aside: Mapping[str, str] = field(default_factory=dict)
+    fingerprint: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    baselines: Sequence[KChoice] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.X)
+
+    @property
+    def n_clusters(self) -> int:
+        return int(self.memberships.shape[1])
+
+    @property
+    def values(self) -> Floats:
+        """The table in the units of the file, shape (n, d)."""
+        return self.X if self.original is None else self.original
+
+
+def gather(
+    estimator: FittedEnsemble | KSelector,
+    X: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    original: Any = None,
+    **details: Any,
+) -> Analysis:
+    """An analysis from a fitted estimator and rows, which need not be those of its fit.
+
+    Parameters
+    ----------
+    estimator : BBC, or KSelector with ``refit``
+        Fitted.
+    X : array-like or data frame of shape (n, d)
+        The rows, scaled as they were for the fit.
+    columns : sequence of d strings, optional
+        By default the names that the estimator saw in its fit, or x1 to xd.
+    original : array-like of shape (n, d), optional
+        The values before scaling.
+    **details
+        Any other attribute of :class:`Analysis`.
+
+    Returns
+    -------
+    Analysis
+
+    Examples
+    --------
+    >>> from bbclust import BBC
+    >>> from bbclust.datasets import load_iris
+    >>> from bbclust.report import gather
+    >>> iris = load_iris()
+    >>> model = BBC(3, random_state=0).fit(iris.data)
+    >>> analysis = gather(model, iris.data, columns=iris.feature_names)
+    >>> analysis.n_clusters, analysis.is_training
+    (3, True)
+    """
+    check_is_fitted(estimator)
+    selector = estimator if isinstance(estimator, KSelector) else None
+    model: FittedEnsemble = estimator._refitted() if isinstance(estimator, KSelector) else estimator
+    rows = check.check_table(model, X, reset=False)
+    names = _check_columns(columns, model, rows.shape[1])
+    if original is not None:
+        original = np.asarray(original)
+        if original.shape != rows.shape:
+            raise ValueError(
+                f"original has shape {original.shape} and X {rows.shape}: give the same rows and "
+                "columns before scaling."
+            )
+    for name in ("ids", "truth", "row_numbers"):
+        _check_length(name, details.get(name), len(rows))
+    is_training = holds_rows_of_fit(model, rows)
+    memberships = model.memberships_ if is_training else model.predict_proba(rows)
+    facts: dict[str, Any] = {
+        "fingerprint": fingerprint_of(rows, names),
+        "settings": settings_of(model, selector),
+        "versions": versions(),
+        **details,
+    }
+    return Analysis(
+        model=model,
+        X=rows,
+        columns=names,
+        memberships=memberships,
+        labels=memberships.argmax(axis=1),
+        entropy=entropy(memberships),
+        is_training=is_training,
+        selector=selector,
+        original=original,
+        **facts,
+    )
+
+
+def holds_rows_of_fit(model: FittedEnsemble, X: Floats) -> bool:
+    """Whether X is, to a rounding, the table that the model was fitted on."""
+    run = getattr(model, "_run", None)
+    if run is None or len(X) != len(model.memberships_):
+        return False
+    mine = X if run.counted is None else X[run.counted]
+    others = X[:0] if run.counted is None else X[~run.counted]
+    spread = np.ptp(run.table.rows, axis=0)
+    return bool(
+        (np.abs(run.table.original() - mine) <= 1e-6 * spread).all()
+        and np.array_equal(run.others, others)
+    )
+
+
+def fingerprint_of(X: Floats, columns: Sequence[str]) -> str:
+    """SHA-256 of the numbers of a table, its shape and the names of its columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bbclust.report.analysis import fingerprint_of
+    >>> fingerprint_of(np.zeros((2, 1)), ["a"])[:19]
+    'sha256:b07a986d78dd'
+    """
+    digest = hashlib.sha256()
+    digest.update(repr((X.shape, X.dtype.str, list(columns))).encode("utf-8", "surrogatepass"))
+    digest.update(np.ascontiguousarray(X).data)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def settings_of(model: FittedEnsemble, selector: KSelector | None) -> dict[str, Any]:
+    """Parameters of the model and, if there is one, of the selector."""
+    settings: dict[str, Any] = {type(model).__name__: model.get_params(deep=False)}
+    if selector is not None:
+        settings["KSelector"] = selector.get_params(deep=False)
+    return settings
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, of the packages that were used, and the engine's instruction set."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    found["engine"] = engine.__name__.rpartition("_engine_")[2]
+    return found
+
+
+def _check_columns(
+    columns: Sequence[str] | None, model: FittedEnsemble, n_features: int
+) -> tuple[str, ...]:
+    if columns is None:
+        default = [f"x{j + 1}" for j in range(n_features)]
+        columns = getattr(model, "feature_names_in_", default)
+    names = tuple(str(name) for name in columns)
+    if len(names) != n_features:
+        raise ValueError(
+            f"columns has {len(names)} names and X {n_features} columns: give one name each."
+        )
+    return names
+
+
+def _check_length(name: str, values: Any, n: int) -> None:
+    if values is not None and len(values) != n:
+        raise ValueError(f"{name} has {len(values)} values and X {n} rows: give one for each row.")
