@@ -230,6 +230,8 @@ def test_curves_are_a_table_of_the_grid():
         for criterion in ("auto", "pairwise", "mean")
         for key in (criterion, (criterion, 1.0), (criterion, 3.0))
     }
+    assert curves["mean_entropy"][5] == selector.grid_.cell(4, 3.0).mean_entropy
+    assert [partition.n_clusters for partition in selector.grid_.references] == [2, 3, 4, 5]
 
 
 def test_same_bits_for_any_order_threads_and_wider_range():

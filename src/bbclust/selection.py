@@ -86,6 +86,9 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
     curves_ : dict of arrays
         One entry per cell of the grid: ``n_clusters``, ``prior_scale``, ``mean_entropy``,
         ``mean_entropy_se``, ``max_pairwise_entropy``, ``max_pairwise_entropy_se``, ``worst_pair``.
+    grid_ : Grid
+        All of it as it was computed: cells by K, then s, and the reference partition of each K;
+        see :mod:`bbclust.stability`.
     scores_, scores_se_ : dict
         Score of every K under the criterion, and the paired standard error of its difference from
         the best.
@@ -334,6 +337,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
         self.scores_se_ = dict(zip(grid.k_values, scores.difference_se().tolist(), strict=True))
         self.best_k_by_ = _best_by(grid)
         self.curves_ = _curves(grid)
+        self.grid_ = grid
 
     def _half_samples(
         self, grid_of: Callable[..., Grid], table: Table, k_values: list[int], seed: int
