@@ -5,12 +5,14 @@ Estimators inherit from :class:`FittedEnsemble` and only have to fit.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
+from scipy.sparse import csr_array
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -21,11 +23,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from bbclust import validation as check
 from bbclust.clusterers import Partition
+from bbclust.comembership import share_together
 from bbclust.priors import PreparedPrior
 from bbclust.replicas import Plan
 from bbclust.table import Floats, Table
 from bbclust.voters import Voters
-from bbclust.voting import membership_se, memberships
+from bbclust.voting import largest_memberships, membership_se, memberships
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,17 @@ class Run:
         values[self.counted] = of_counted
         values[~self.counted] = of_others
         return values
+
+    def rows(self, numbers: npt.NDArray[np.int64]) -> Floats:
+        """Rows of X by their numbers, as they were before centring, to a rounding."""
+        if self.counted is None:
+            return self.table.original(numbers)
+        place = np.where(self.counted, np.cumsum(self.counted), np.cumsum(~self.counted)) - 1
+        counted = self.counted[numbers]
+        rows = np.empty((len(numbers), self.table.d), dtype=self.table.rows.dtype)
+        rows[counted] = self.table.original(place[numbers[counted]])
+        rows[~counted] = self.others[place[numbers[~counted]]]
+        return rows
 
 
 class FittedEnsemble(
@@ -107,6 +121,91 @@ class FittedEnsemble(
         if min_confidence is not None:
             labels[shares.max(axis=1) < min_confidence] = -1
         return labels
+
+    def replica_labels(self, X: Any) -> Iterator[npt.NDArray[np.int32]]:
+        """Labels by one replica after the other: what each of them thinks of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+
+        Returns
+        -------
+        iterator of ndarrays of shape (n,)
+            B of them, each made when it is asked for; -1 where a replica abstains.
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> iris = load_iris().data
+        >>> model = BBC(3, random_state=0).fit(iris)
+        >>> agreement = [(labels == model.labels_).mean() for labels in model.replica_labels(iris)]
+        >>> len(agreement)
+        200
+        """
+        check_is_fitted(self)
+        return self._voters.labels(check.check_table(self, X, reset=False))
+
+    def comembership(self, pairs: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        r"""How often two rows are in the same cluster, by the votes of all replicas.
+
+        .. math:: c_{ij} = \frac{1}{B} \sum_b I\{\ell_b(x_i) = \ell_b(x_j)\}
+
+        where :math:`\ell_b(x)` is the cluster that replica b votes for, also on rows that it did
+        not draw. A replica that abstains on one of the two rows does not count; a pair on which
+        all abstain gets NaN.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (p, 2)
+            Numbers of rows of the X given to ``fit``, from 0.
+
+        Returns
+        -------
+        ndarray of shape (p,)
+            Memory grows with p and with the number of distinct rows in ``pairs``, not with the
+            number of all pairs of rows.
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> model = BBC(3, random_state=0).fit(load_iris().data)
+        >>> model.comembership([[0, 1], [0, 149]]).round(2)
+        array([1., 0.])
+        """
+        run = self._rows_of_fit("comembership")
+        pairs = check.check_pairs(pairs, len(self._votes))
+        numbers, places = np.unique(pairs, return_inverse=True)
+        first, second = places.reshape(pairs.shape).T
+        return share_together(self._voters.labels(run.rows(numbers)), first, second)
+
+    def top_memberships(self, k: int) -> csr_array:
+        """The k largest memberships of each row of ``fit``, for models of many clusters.
+
+        Parameters
+        ----------
+        k : int from 1 to K
+
+        Returns
+        -------
+        scipy.sparse.csr_array of shape (n, K)
+            At most k entries per row; memberships of zero are not stored. Of equal memberships
+            those of the lower cluster numbers are kept.
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> model = BBC(3, random_state=0).fit(load_iris().data)
+        >>> top = model.top_memberships(1)
+        >>> top.shape, top.nnz
+        ((150, 3), 150)
+        """
+        self._rows_of_fit("top_memberships")
+        k = check.check_integer("k", k, minimum=1, maximum=self._votes.shape[1])
+        return largest_memberships(memberships(self._votes), k)
 
     @property
     def membership_se_(self) -> npt.NDArray[np.float64]:

@@ -193,6 +193,22 @@ def check_sample_weight(sample_weight: Any, n: int) -> npt.NDArray[np.float64] |
     return np.asarray(weights / weights[positive].mean())
 
 
+def check_pairs(pairs: Any, n: int) -> npt.NDArray[np.int64]:
+    """Pairs of row numbers, shape (p, 2)."""
+    given = np.asarray(pairs)
+    if given.ndim != 2 or given.shape[1] != 2:
+        raise ValueError(f"pairs must have shape (p, 2), two row numbers each, got {given.shape}.")
+    if not np.issubdtype(given.dtype, np.integer):
+        raise TypeError(f"pairs must hold row numbers, which are whole numbers, got {given.dtype}.")
+    outside = (given < 0) | (given >= n)
+    if outside.any():
+        raise ValueError(
+            f"pairs hold the row number {given[outside][0]}, and the {n} rows of fit are numbered "
+            f"from 0 to {n - 1}."
+        )
+    return given.astype(np.int64)
+
+
 def check_spread(X: Floats, table: Table) -> None:
     """Refuse numbers whose squares the type cannot hold."""
     limits = np.finfo(table.rows.dtype)

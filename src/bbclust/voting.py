@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from bbclust._native import engine
 from bbclust.entropy import entropy_between
@@ -23,6 +24,15 @@ def membership_se(votes: npt.NDArray[np.int32]) -> Array:
     counts = votes + 0.5
     total = counts.sum(axis=1, keepdims=True)
     return np.asarray(np.sqrt(counts * (total - counts) / (total**2 * (total + 1))))
+
+
+def largest_memberships(shares: Array, k: int) -> csr_array:
+    """The k largest positive entries of each row, of equal ones the first; shape (n, K)."""
+    largest = np.sort(np.argsort(-shares, axis=1, kind="stable")[:, :k], axis=1)
+    values = np.take_along_axis(shares, largest, axis=1)
+    stored = values > 0
+    starts = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
+    return csr_array((values[stored], largest[stored], starts), shape=shares.shape)
 
 
 def vote_by_centers(
