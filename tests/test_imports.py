@@ -123,3 +123,15 @@ def test_promised_names_exist(module, names):
 
 def test_version_is_that_of_the_package():
     assert bbclust.__version__ == importlib.metadata.version("bbclust")
+
+
+def test_a_summary_needs_no_package_of_an_extra():
+    program = """
+import bbclust
+from bbclust.datasets import load_iris
+
+X = load_iris().data
+summary = bbclust.report.summarize(bbclust.report.gather(bbclust.BBC(3).fit(X), X))
+print(summary["answer"]["n_clusters"], Absent.asked_for)
+"""
+    assert run_python(WITHOUT_EXTRAS + program) == "3 []"

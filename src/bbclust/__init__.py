@@ -46,7 +46,7 @@ _HOMES = {
     "pairwise_entropy": "entropy",
     "proper_bayesian_bootstrap": "bootstrap",
 }
-_SUBMODULES = ("baselines", "datasets", "plots", "priors")
+_SUBMODULES = ("baselines", "datasets", "plots", "priors", "report")
 
 
 class _Package(ModuleType):

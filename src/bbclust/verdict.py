@@ -60,6 +60,19 @@ class KVerdict:
     sizes: tuple[float, ...]
     parents: tuple[int, ...] | None
 
+    def __str__(self) -> str:
+        pair = f"clusters {self.worst_pair[0]} and {self.worst_pair[1]}"
+        line = f"K = {self.n_clusters}: {self.kind}"
+        if self.kind == "crisp":
+            return line + f"; at worst {self.doubt:.2f} bits of doubt between {pair}."
+        line += f"; {self.doubt:.2f} bits of doubt between {pair}"
+        if self.kind == "one ill-separated pair":
+            line += (
+                f"; as one cluster the mean entropy falls from {self.mean_entropy:.3f} "
+                f"to {self.merged_mean_entropy:.3f}"
+            )
+        return line + "."
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -76,7 +89,7 @@ class Verdict:
         return asdict(self)
 
     def __str__(self) -> str:
-        return "\n".join([self._choice(), self._clusters_or_not(), *map(_line, self.by_k)])
+        return "\n".join([self._choice(), self._clusters_or_not(), *map(str, self.by_k)])
 
     def _choice(self) -> str:
         sentence = f"{self.best_k} clusters fit best"
@@ -97,20 +110,6 @@ class Verdict:
             f"Data without clusters look like this too (p = {self.tendency:.3g}): "
             "take any partition as a convenience, not as a finding."
         )
-
-
-def _line(verdict: KVerdict) -> str:
-    pair = f"clusters {verdict.worst_pair[0]} and {verdict.worst_pair[1]}"
-    line = f"K = {verdict.n_clusters}: {verdict.kind}"
-    if verdict.kind == "crisp":
-        return line + f"; at worst {verdict.doubt:.2f} bits of doubt between {pair}."
-    line += f"; {verdict.doubt:.2f} bits of doubt between {pair}"
-    if verdict.kind == "one ill-separated pair":
-        line += (
-            f"; as one cluster the mean entropy falls from {verdict.mean_entropy:.3f} "
-            f"to {verdict.merged_mean_entropy:.3f}"
-        )
-    return line + "."
 
 
 def judge(grid: Grid, null_doubt: dict[int, float] | None = None) -> tuple[KVerdict, ...]:

@@ -4,5 +4,6 @@ An :class:`Analysis` holds all that was found, :func:`summarize` turns it into p
 """
 
 from bbclust.report.analysis import Analysis, gather
+from bbclust.report.summary import summarize
 
-__all__ = ["Analysis", "gather"]
+__all__ = ["Analysis", "gather", "summarize"]

@@ -1,0 +1,329 @@
+"""summarize: an analysis as plain data, which is also what ``summary.json`` holds.
+
+``docs/summary_schema.md`` describes every field. A field that is taken away or changes its meaning
+raises :data:`SCHEMA`; new fields do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.metrics import adjusted_rand_score
+
+from bbclust.baselines import KChoice
+from bbclust.criteria import CRITERIA
+from bbclust.entropy import mean_pairwise_entropy, pair_doubts, worst_pair
+from bbclust.report.analysis import Analysis
+from bbclust.report.profiles import Profiles, make_profiles
+from bbclust.report.sentences import CLEAR_SHARE, answer_sentences, pair_verdict
+from bbclust.selection import KSelector
+
+Array = npt.NDArray[np.float64]
+
+SCHEMA = 1
+N_UNCERTAIN = 10
+N_TELLING = 10
+N_PAIRS = 200
+
+
+def summarize(analysis: Analysis) -> dict[str, Any]:
+    """All that was found, as numbers, strings, lists and dicts that JSON can hold.
+
+    Numbers that do not exist (the standard error for rows that were not fitted, the mean of a
+    cluster without rows) are None. There is no NaN and no infinity.
+
+    Parameters
+    ----------
+    analysis : Analysis
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> from bbclust import BBC
+    >>> from bbclust.datasets import load_iris
+    >>> from bbclust.report import gather, summarize
+    >>> iris = load_iris()
+    >>> model = BBC(3, random_state=0).fit(iris.data)
+    >>> summary = summarize(gather(model, iris.data, columns=iris.feature_names))
+    >>> summary["answer"]["sizes"]
+    [61, 50, 39]
+    >>> print(summary["answer"]["sentences"][0])
+    The 150 rows were divided into 3 clusters, a number that was given, not chosen.
+    """
+    weights = _weights(analysis)
+    doubts = pair_doubts(analysis.memberships, weights)
+    entropies = mean_pairwise_entropy(analysis.memberships, weights)
+    profiles = make_profiles(analysis.values, analysis.labels, analysis.n_clusters)
+    summary: dict[str, Any] = as_plain(
+        {
+            "schema": SCHEMA,
+            "data": _data(analysis),
+            "answer": _answer(analysis, profiles.sizes, doubts, entropies, weights),
+            "clusters": _clusters(analysis, profiles),
+            "pairs": _pairs(doubts, entropies),
+            "selection": _selection(analysis.selector),
+            "truth": _truth(analysis),
+            "baselines": _baselines(analysis),
+            "settings": analysis.settings,
+            "seed": _seed(analysis),
+            "versions": analysis.versions,
+            "seconds": analysis.seconds,
+        }
+    )
+    return summary
+
+
+def as_plain(value: Any) -> Any:
+    """The same as JSON can hold it; what is neither number nor text becomes text."""
+    if value is None or isinstance(value, str | bool):
+        return str(value) if isinstance(value, str) else value  # numpy's strings too
+    if isinstance(value, np.bool_ | np.ndarray):
+        return as_plain(value.tolist())
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value) if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): as_plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset | range):
+        return [as_plain(one) for one in value]
+    if isinstance(value, BaseEstimator):
+        return {"class": type(value).__name__, **as_plain(value.get_params(deep=False))}
+    if callable(value):
+        return getattr(value, "__qualname__", type(value).__name__)
+    text = str(value)
+    return type(value).__name__ if " at 0x" in text else text
+
+
+def uncertain_order(analysis: Analysis) -> npt.NDArray[np.int64]:
+    """Rows from the least to the most certain; among equals the first row first."""
+    return np.argsort(-analysis.entropy, kind="stable")
+
+
+def _weights(analysis: Analysis) -> Array | None:
+    """Weights of the rows in the means, for rows that were fitted with weights."""
+    run = getattr(analysis.model, "_run", None)
+    if not analysis.is_training or run is None:
+        return None
+    if run.counted is None:
+        weights: Array | None = run.table.weights
+        return weights
+    spread: Array = run.spread(run.table.weights_or_ones(), np.zeros(len(run.others)))
+    return spread
+
+
+def _data(analysis: Analysis) -> dict[str, Any]:
+    return {
+        "source": analysis.source,
+        "n_rows": analysis.n_rows,
+        "dropped_rows": analysis.dropped_rows,
+        "columns": analysis.columns,
+        "set_aside": [
+            {"column": column, "reason": reason} for column, reason in analysis.set_aside.items()
+        ],
+        "id_column": None if analysis.ids is None else analysis.id_name,
+        "scaling": analysis.scaling,
+        "fingerprint": analysis.fingerprint,
+    }
+
+
+def _answer(
+    analysis: Analysis,
+    sizes: npt.NDArray[np.int64],
+    doubts: Array,
+    entropies: Array,
+    weights: Array | None,
+) -> dict[str, Any]:
+    selector, model, k = analysis.selector, analysis.model, analysis.n_clusters
+    answer: dict[str, Any] = {
+        "n_clusters": k,
+        "chosen": selector is not None,
+        "rows": "fitted" if analysis.is_training else "new",
+        "confidence": None,
+        "mc_confidence": None,
+        "tied_k": [k],
+        "cluster_tendency": None,
+        "sizes": sizes,
+        "agreed_rows": int((analysis.entropy == 0).sum()),
+        "rows_in_between": int((analysis.memberships.max(axis=1) < CLEAR_SHARE).sum()),
+        "mean_entropy": float(np.average(analysis.entropy, weights=weights)),
+        "mean_entropy_se": None,
+        "largest_possible_entropy": float(np.log2(k)),
+        "max_pairwise_entropy": None,
+        "worst_pair": None,
+        "most_uncertain": [
+            _row(analysis, int(row)) for row in uncertain_order(analysis)[:N_UNCERTAIN]
+        ],
+    }
+    if selector is not None:
+        answer["mc_confidence"] = selector.mc_confidence_[selector.best_k_]
+        answer["tied_k"] = selector.tied_k_
+        answer["cluster_tendency"] = selector.cluster_tendency_
+        if selector.confidence_ is not None:
+            answer["confidence"] = selector.confidence_[selector.best_k_]
+    if analysis.is_training:
+        answer["mean_entropy_se"] = getattr(model, "mean_entropy_se_", None)
+    widest, worst = worst_pair(entropies), worst_pair(doubts)
+    if widest is not None and worst is not None:
+        answer["max_pairwise_entropy"] = {
+            "value": entropies[widest],
+            "se": getattr(model, "max_pairwise_entropy_se_", None)
+            if analysis.is_training
+            else None,
+            "clusters": widest,
+        }
+        answer["worst_pair"] = _pair(worst, doubts, entropies)
+    answer["sentences"] = answer_sentences(answer, analysis.n_rows)
+    return answer
+
+
+def _row(analysis: Analysis, row: int) -> dict[str, Any]:
+    numbers = analysis.row_numbers
+    return {
+        "row": row if numbers is None else int(numbers[row]),
+        "id": None if analysis.ids is None else _name(analysis.ids[row]),
+        "cluster": analysis.labels[row],
+        "entropy": analysis.entropy[row],
+        "memberships": analysis.memberships[row],
+    }
+
+
+def _name(value: Any) -> Any:
+    """An id or a class as it is written: a number, a text, or None for what is missing."""
+    name = as_plain(value)
+    return name if name is None or isinstance(name, str | int | float) else str(name)
+
+
+def _clusters(analysis: Analysis, profiles: Profiles) -> list[dict[str, Any]]:
+    entropies = np.bincount(analysis.labels, analysis.entropy, minlength=analysis.n_clusters)
+    return [
+        {
+            "cluster": k,
+            "size": size,
+            "share": size / analysis.n_rows,
+            "mean_entropy": entropies[k] / size if size else None,
+            "center": profiles.means[k],
+            "profile": [
+                {
+                    "column": analysis.columns[j],
+                    "mean": profiles.means[k, j],
+                    "mean_of_rest": profiles.means_of_rest[k, j],
+                    "difference": profiles.differences[k, j],
+                }
+                for j in profiles.most_telling(k, N_TELLING)
+            ],
+        }
+        for k, size in enumerate(profiles.sizes.tolist())
+    ]
+
+
+def _pairs(doubts: Array, entropies: Array) -> list[dict[str, Any]]:
+    """Pairs of clusters, the worst told apart first."""
+    first, second = np.triu_indices(len(doubts), 1)
+    order = np.argsort(-doubts[first, second], kind="stable")
+    pairs = ((int(first[i]), int(second[i])) for i in order)
+    return [_pair(pair, doubts, entropies) for pair in islice(pairs, N_PAIRS)]
+
+
+def _pair(pair: tuple[int, int], doubts: Array, entropies: Array) -> dict[str, Any]:
+    return {
+        "clusters": pair,
+        "doubt": doubts[pair],
+        "entropy": entropies[pair],
+        "verdict": pair_verdict(float(doubts[pair])),
+    }
+
+
+def _selection(selector: KSelector | None) -> dict[str, Any] | None:
+    if selector is None:
+        return None
+    curves = selector.curves_
+    return {
+        "best_k": selector.best_k_,
+        "criterion": selector.criterion,
+        "best_k_by": {name: selector.best_k_by_[name] for name in CRITERIA},
+        "n_draws": selector.n_draws_,
+        "n_sample": selector.n_sample_,
+        "impossible_k": selector.impossible_k_,
+        "by_k": [
+            {
+                "n_clusters": verdict.n_clusters,
+                "kind": verdict.kind,
+                "verdict": str(verdict),
+                "score": selector.scores_[verdict.n_clusters],
+                "score_difference_se": selector.scores_se_[verdict.n_clusters],
+                "mc_confidence": selector.mc_confidence_[verdict.n_clusters],
+                "confidence": None
+                if selector.confidence_ is None
+                else selector.confidence_[verdict.n_clusters],
+                "worst_pair": verdict.worst_pair,
+                "doubt": verdict.doubt,
+                "doubt_se": verdict.doubt_se,
+                "mean_entropy": verdict.mean_entropy,
+                "merged_mean_entropy": verdict.merged_mean_entropy,
+                "shares": verdict.sizes,
+                "parents": verdict.parents,
+            }
+            for verdict in selector.verdict_.by_k
+        ],
+        "curves": [
+            {name: column[cell] for name, column in curves.items()}
+            for cell in range(len(curves["n_clusters"]))
+        ],
+    }
+
+
+def _truth(analysis: Analysis) -> dict[str, Any] | None:
+    """Known classes against clusters, over the rows whose class is known."""
+    if analysis.truth is None:
+        return None
+    names = [_name(value) for value in analysis.truth]
+    known = np.array([name not in (None, "") for name in names])
+    labels = analysis.labels[known]
+    # Numbers by size, then texts.
+    classes = sorted({n for n in names if n not in (None, "")}, key=lambda n: (type(n) is str, n))
+    numbers = {name: code for code, name in enumerate(classes)}
+    codes = np.array([numbers[name] for name in names if name in numbers], dtype=np.int64)
+    counts = np.zeros((len(classes), analysis.n_clusters), dtype=np.int64)
+    np.add.at(counts, (codes, labels), 1)
+    return {
+        "column": analysis.truth_name,
+        "classes": [str(name) for name in classes],
+        "contingency": counts,
+        "unknown_rows": int((~known).sum()),
+        "adjusted_rand_index": float(adjusted_rand_score(codes, labels)) if len(labels) else None,
+    }
+
+
+def _baselines(analysis: Analysis) -> list[dict[str, Any]] | None:
+    if analysis.baselines is None:
+        return None
+    return [_choice(choice) for choice in analysis.baselines]
+
+
+def _choice(choice: KChoice) -> dict[str, Any]:
+    return {
+        "name": choice.name,
+        "best_k": choice.best_k,
+        "larger_is_better": choice.larger_is_better,
+        "k_values": choice.k_values,
+        "scores": choice.scores,
+        "errors": choice.errors,
+    }
+
+
+def _seed(analysis: Analysis) -> int | None:
+    """The ``random_state`` that repeats the analysis, if it was a number."""
+    estimator = analysis.model if analysis.selector is None else analysis.selector
+    seed = getattr(estimator, "random_state", None)
+    return int(seed) if isinstance(seed, Integral) else None
