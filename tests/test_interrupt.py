@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from bbclust import BBC, bbc, ensemble
+from bbclust import BBC, ensemble, voters
 
 pytestmark = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="needs signals of Unix timers"
@@ -143,7 +143,7 @@ def test_an_interrupt_while_results_are_published_leaves_none(monkeypatch):
 
     model = BBC(3, n_replicas=100, random_state=0)
     with monkeypatch.context() as patch:
-        patch.setattr(bbc, "vote_by_centers", press_ctrl_c)
+        patch.setattr(voters.CenterVoters, "vote", press_ctrl_c)
         with pytest.raises(KeyboardInterrupt):
             model.fit(SMALL, sample_weight=np.arange(60) % 3)
     assert_clean(model)
@@ -157,7 +157,7 @@ def test_an_interrupt_while_additions_are_published_leaves_the_model_as_it_was(m
     weights = np.arange(60) % 3
     model = BBC(3, n_replicas=200, random_state=0).fit(SMALL, sample_weight=weights)
     with monkeypatch.context() as patch:
-        patch.setattr(bbc, "vote_by_centers", press_ctrl_c)
+        patch.setattr(voters.CenterVoters, "vote", press_ctrl_c)
         with pytest.raises(KeyboardInterrupt):
             model.add_replicas(50)
     model.add_replicas(20)
