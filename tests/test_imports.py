@@ -110,7 +110,8 @@ print(callable(entropy), entropy is bbclust.entropy)
     [
         (
             "bbclust",
-            "BBC FuzzyCMeans proper_bayesian_bootstrap entropy pairwise_entropy gap_statistic",
+            "BBC FuzzyCMeans proper_bayesian_bootstrap entropy pairwise_entropy gap_statistic "
+            "KSelector load_model",
         ),
         ("bbclust.priors", "ElicitedPrior MixturePrior"),
         ("bbclust.datasets", "load_iris make_paper_dataset make_uniform_square"),

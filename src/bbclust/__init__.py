@@ -14,6 +14,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from bbclust.version import __version__
+
 if TYPE_CHECKING:
     from bbclust.baselines import gap_statistic
     from bbclust.bbc import BBC
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
     from bbclust.entropy import entropy, pairwise_entropy
     from bbclust.fuzzy import FuzzyCMeans
     from bbclust.selection import KSelector
-
-__version__ = "0.1.0"
+    from bbclust.storage import load_model
 
 __all__ = [
     "BBC",
@@ -31,6 +32,7 @@ __all__ = [
     "__version__",
     "entropy",
     "gap_statistic",
+    "load_model",
     "pairwise_entropy",
     "proper_bayesian_bootstrap",
 ]
@@ -43,6 +45,7 @@ _HOMES = {
     "KSelector": "selection",
     "entropy": "entropy",
     "gap_statistic": "baselines",
+    "load_model": "storage",
     "pairwise_entropy": "entropy",
     "proper_bayesian_bootstrap": "bootstrap",
 }

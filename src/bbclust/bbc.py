@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
-from sklearn.utils.validation import check_is_fitted
 
 from bbclust import validation as check
 from bbclust.bootstrap import RESAMPLINGS, WEIGHTINGS, Resampling
@@ -110,6 +109,8 @@ class BBC(FittedEnsemble):
         The reference partition.
     cluster_centers_ : ndarray of shape (K, d)
         Mean of the aligned replica centres.
+    cluster_shares_ : ndarray of shape (K,)
+        Mean membership: the share of the rows that each cluster holds.
     replica_centers_ : ndarray of shape (B, K, d)
         Aligned centres of every replica.
     replica_n_iter_ : ndarray of shape (B,)
@@ -236,11 +237,11 @@ class BBC(FittedEnsemble):
         -------
         self
         """
-        check_is_fitted(self)
+        run = self._rows_of_fit("add_replicas")
         n_replicas = check.check_integer("n_replicas", n_replicas, minimum=1)
         more = range(self.n_replicas_, self.n_replicas_ + n_replicas)
         with check.all_or_nothing(self):
-            self._publish(self._run, join([self._replicas, self._run_more(self._run, more)]))
+            self._publish(run, join([self._replicas, self._run_more(run, more)]))
         return self
 
     def _check_parameters(self) -> None:
@@ -404,6 +405,7 @@ class BBC(FittedEnsemble):
         self.entropy_ = entropy(self.memberships_)
 
         shares = memberships(counted_votes)
+        self.cluster_shares_ = np.average(shares, axis=0, weights=table.weights)
         self.mean_entropy_ = float(np.average(entropy(shares), weights=table.weights))
         self.mean_entropy_se_ = _mean_entropy_se(run, replicas)
         self.pairwise_entropy_ = mean_pairwise_entropy(shares, table.weights)

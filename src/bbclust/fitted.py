@@ -14,7 +14,6 @@ import numpy.typing as npt
 from joblib import effective_n_jobs
 from scipy.sparse import csr_array
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
@@ -24,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from bbclust import validation as check
 from bbclust.clusterers import Partition
 from bbclust.comembership import share_together
+from bbclust.persistence import NotInFiles, PriorOfFile, SavedToFile
 from bbclust.priors import PreparedPrior
 from bbclust.replicas import Plan
 from bbclust.table import Floats, Table
@@ -67,7 +67,7 @@ class FittedEnsemble(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
-    BaseEstimator,  # type: ignore[misc]
+    SavedToFile,
 ):
     """Base of the estimators: the questions that replicas answer once they have been run.
 
@@ -84,6 +84,12 @@ class FittedEnsemble(
     n_jobs: int | None
     reference_centers_: npt.NDArray[np.float64]
     replica_centers_: npt.NDArray[np.float64]
+    labels_: Any = NotInFiles()
+    memberships_: Any = NotInFiles()
+    entropy_: Any = NotInFiles()
+    n_votes_: Any = NotInFiles()
+    reference_labels_: Any = NotInFiles()
+    prior_: Any = PriorOfFile()
     _voters: Voters
     _votes: npt.NDArray[np.int32]
     _run: Run
@@ -226,6 +232,6 @@ class FittedEnsemble(
         if not hasattr(self, "_run"):
             raise AttributeError(
                 f"{what} needs the rows that were clustered, and a model loaded from a file does "
-                "not hold them: call it before saving, or fit again."
+                "not hold them: ask before saving, or fit again."
             )
         return self._run
