@@ -361,6 +361,24 @@ def test_impossible_numbers_of_clusters_are_reported_and_the_others_run():
     assert set(selector.curves_["n_clusters"]) == {2, 3, 4}
 
 
+@pytest.mark.parametrize("k_range", [(2, 3), "auto"])
+def test_callbacks_hear_of_every_cell_of_all_grids(k_range):
+    heard = []
+    settings = {"prior_scales": (1.0, 2.0), "n_resamples": 2, "null_reference": 1}
+    selector = select(
+        blobs(2, 30, 8.0), k_range=k_range, callbacks=lambda *step: heard.append(step), **settings
+    )
+    n_cells = len(selector.curves_["n_clusters"]) * (1 + 2 + 2)
+    assert [done for done, _ in heard] == list(range(1, n_cells + 1))
+    assert heard[-1] == (n_cells, n_cells)
+    assert all(total == n_cells for _, total in heard[len(selector.curves_["n_clusters"]) - 1 :])
+
+
+def test_callbacks_that_cannot_be_called_are_refused():
+    with pytest.raises(TypeError, match="callbacks must be a function or a list of functions"):
+        select(blobs(2, 30, 8.0), callbacks=3)
+
+
 def test_progress_is_printed(capsys):
     select(blobs(2, 30, 8.0), k_range=(2, 3), prior_scales=(1.0,), verbose=1)
     assert capsys.readouterr().out.splitlines() == [

@@ -19,6 +19,7 @@ from bbclust.bootstrap import Resampling
 from bbclust.criteria import CRITERIA, DOUBT, score, tied
 from bbclust.nulls import NULLS, draw_null
 from bbclust.priors import ElicitedPrior
+from bbclust.progress import FIRST_GRID, GridProgress
 from bbclust.stability import Grid, GridSettings, join_grids, run_grid
 from bbclust.streams import Stage, root_seed, stream_generator
 from bbclust.table import Floats, Table, make_table
@@ -69,6 +70,9 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
         Half-samples of the rows on which the choice is repeated, for ``confidence_``.
     refit : bool, default=True
         Fit ``best_estimator_`` with the chosen K on all rows.
+    callbacks : callable or list of callables, optional
+        Called as ``callback(done, total)`` after every cell of all grids: those of half-samples
+        and of data without clusters count too, the fit of ``best_estimator_`` does not.
     n_jobs : int, optional
         Threads; None is 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState instance or None
@@ -131,6 +135,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
         null_reference: int = 0,
         n_resamples: int = 0,
         refit: bool = True,
+        callbacks: Callable[[int, int], None] | Iterable[Callable[[int, int], None]] | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -143,6 +148,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
         self.null_reference = null_reference
         self.n_resamples = n_resamples
         self.refit = refit
+        self.callbacks = callbacks
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -171,6 +177,11 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
             table = self._sample(X, weights, seed)
             settings = self._settings(estimator, table)
             prior = ElicitedPrior() if estimator.prior is None else estimator.prior
+            progress = GridProgress(
+                check.check_callbacks(self.callbacks),
+                n_more=int(self.n_resamples) + len(NULLS) * int(self.null_reference),
+                verbose=bool(self.verbose),
+            )
 
             def grid_of(rows: Table, k_values: list[int], title: str) -> Grid:
                 return run_grid(
@@ -181,7 +192,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
                     settings,
                     seed,
                     n_jobs=effective_n_jobs(self.n_jobs),
-                    progress=self._progress(title),
+                    progress=progress.begin(title, len(k_values) * len(scales)),
                 )
 
             wanted, self.impossible_k_ = self._possible_k(table)
@@ -248,6 +259,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
         check.check_integer("null_reference", self.null_reference, minimum=0)
         check.check_integer("n_resamples", self.n_resamples, minimum=0)
         check.check_n_jobs(self.n_jobs)
+        check.check_callbacks(self.callbacks)
         scales = tuple(
             check.check_number("prior_scales", s, above=0, why="each multiplies covariances")
             for s in self.prior_scales
@@ -317,7 +329,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
 
     def _grow(self, grid_of: Callable[..., Grid], table: Table, k_values: list[int]) -> Grid:
         """The grid over the K's; with k_range="auto", larger and larger until the score turns."""
-        grid = grid_of(table, k_values, "choosing K")
+        grid = grid_of(table, k_values, FIRST_GRID)
         if not isinstance(self.k_range, str):
             return grid
         most = min(AUTO_CAP, check.count_distinct_rows(table.rows, AUTO_CAP))
@@ -326,7 +338,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
             if largest >= min(most, 2 * score(grid, self.criterion).best() + 2):
                 return grid
             more = list(range(largest + 1, min(largest + AUTO_STEP, most) + 1))
-            grid = join_grids(grid, grid_of(table, more, "choosing K"))
+            grid = join_grids(grid, grid_of(table, more, FIRST_GRID))
 
     def _publish(self, grid: Grid, seed: int) -> None:
         scores = score(grid, self.criterion)
@@ -384,13 +396,6 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
         self.cluster_tendency_ = float(max(p_values))
         quantiles = np.quantile(np.array(doubts), 0.05, axis=0)
         return {k: float(q) for k, q in zip(k_values, quantiles, strict=True)}
-
-    def _progress(self, title: str) -> Callable[[int, int], None]:
-        def report(done: int, total: int) -> None:
-            if self.verbose:
-                print(f"KSelector, {title}: {done} of {total}", flush=True)
-
-        return report
 
 
 def _best_by(grid: Grid) -> dict[Any, int]:
