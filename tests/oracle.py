@@ -358,3 +358,30 @@ def run(
             float(np.mean([pairwise_entropy(row, a, b) for row in u])) for a, b in pairs
         ),
     )
+
+
+# --- Algorithm 2 ------------------------------------------------------------------------------
+
+
+def bagclust1(n, reference_labels, reference_centers, sample, cluster, *, n_replicas):
+    """Votes of BagClust1, step by step.
+
+    ``sample(b)`` gives the row of every draw of replica b, ``cluster(b)`` the label of each row it
+    drew and its centres. Among namings of equal agreement, on which the paper is silent, the one
+    with the nearest centres is taken.
+    """
+    n_clusters = len(reference_centers)
+    votes = np.zeros((n, n_clusters), dtype=int)
+    for b in range(n_replicas):
+        drawn = {int(row) for row in sample(b)}
+        label, centers = cluster(b)
+        assert label.keys() == drawn
+        namings = []
+        for tau in permutations(range(n_clusters)):
+            agreement = sum(tau[label[row]] == reference_labels[row] for row in drawn)
+            distance = ((centers - reference_centers[list(tau)]) ** 2).sum()
+            namings.append((-agreement, distance, tau))
+        tau = min(namings)[2]
+        for row in drawn:
+            votes[row, tau[label[row]]] += 1
+    return votes

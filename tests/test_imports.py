@@ -110,8 +110,8 @@ print(callable(entropy), entropy is bbclust.entropy)
     [
         (
             "bbclust",
-            "BBC FuzzyCMeans proper_bayesian_bootstrap entropy pairwise_entropy gap_statistic "
-            "KSelector load_model",
+            "BBC BagClust1 FuzzyCMeans KSelector entropy pairwise_entropy load_model "
+            "gap_statistic proper_bayesian_bootstrap",
         ),
         ("bbclust.priors", "ElicitedPrior MixturePrior"),
         ("bbclust.datasets", "load_iris make_paper_dataset make_uniform_square"),

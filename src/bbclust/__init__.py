@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from bbclust.version import __version__
 
 if TYPE_CHECKING:
+    from bbclust.bagclust import BagClust1
     from bbclust.baselines import gap_statistic
     from bbclust.bbc import BBC
     from bbclust.bootstrap import proper_bayesian_bootstrap
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BBC",
+    "BagClust1",
     "FuzzyCMeans",
     "KSelector",
     "__version__",
@@ -41,6 +43,7 @@ __all__ = [
 # scikit-learn.
 _HOMES = {
     "BBC": "bbc",
+    "BagClust1": "bagclust",
     "FuzzyCMeans": "fuzzy",
     "KSelector": "selection",
     "entropy": "entropy",

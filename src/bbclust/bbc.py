@@ -347,7 +347,7 @@ class BBC(FittedEnsemble):
         def report(done: int) -> None:
             done += replicas.start
             if self.verbose:
-                print(f"BBC: {done} of {total} replicas", flush=True)
+                print(f"{type(self).__name__}: {done} of {total} replicas", flush=True)
             for callback in check.check_callbacks(self.callbacks):
                 callback(done, total)
 

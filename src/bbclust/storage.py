@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 
+from bbclust.bagclust import BagClust1
 from bbclust.bbc import BBC
 from bbclust.modelfile import read_model
 from bbclust.sealed import SealedFileError, naming
 
-_ESTIMATORS = {"BBC": BBC}
+_ESTIMATORS = {"BBC": BBC, "BagClust1": BagClust1}
 
 
 def load_model(path: str | os.PathLike[str]) -> BBC:

@@ -1,21 +1,22 @@
-# Golden values of tests/test_baselines.py and tests/test_fuzzy.py, made by R packages that nobody
-# here wrote. The tests read the JSON files and need no R.
+# Golden values of tests/test_baselines.py, tests/test_fuzzy.py and tests/test_bagclust.py, made by
+# R packages that nobody here wrote. The tests read the JSON files and need no R.
 #
-#   apt-get install r-base-core r-cran-cluster r-cran-e1071 r-cran-fpc r-cran-jsonlite
+#   apt-get install r-base-core r-cran-clue r-cran-cluster r-cran-e1071 r-cran-fpc r-cran-jsonlite
 #   cd tests/golden && Rscript make_golden.R
 #
-# It takes about a minute. The random ones are averaged over so many references and splits
+# It takes a few minutes. The random ones are averaged over so many references and splits
 # that the error of the golden value is small beside that of a test.
 
 suppressMessages({
+  library(clue)
   library(cluster)
   library(e1071)
   library(fpc)
   library(jsonlite)
 })
 
-write_golden <- function(values, file) {
-  versions <- sapply(c("cluster", "e1071", "fpc"), function(p) as.character(packageVersion(p)))
+write_golden <- function(values, file, packages = c("cluster", "e1071", "fpc")) {
+  versions <- sapply(packages, function(p) as.character(packageVersion(p)))
   made_by <- list(R = paste(R.version$major, R.version$minor, sep = "."), packages = as.list(versions))
   text <- toJSON(c(list(made_by = made_by), values), digits = I(15), auto_unbox = TRUE)
   writeLines(gsub("],\\[", "],\n[", text), file)
@@ -79,4 +80,33 @@ write_golden(
   list(data = y, cases = list(best_cmeans(3, 2), best_cmeans(4, 1.5),
                               best_cmeans(2, 3, weights = rep(c(1, 2, 4), length.out = nrow(y))))),
   "fuzzy.json"
+)
+
+# --- bagging -------------------------------------------------------------------------------------
+# BagClust1 in which every replica votes on all rows, in several runs that each find their own
+# reference partition. nstart is large enough for the optimum in all but a few replicas.
+n_replicas <- 1000
+n_runs <- 5
+bagged_votes <- function(data, k) {
+  reference <- kmeans(data, k, nstart = 100, iter.max = 100)
+  votes <- 0
+  for (run in 1:n_runs) {
+    bagged <- cl_bag(data, n_replicas, k, parameters = list(nstart = 50, iter.max = 100))
+    shares <- unclass(cl_membership(bagged))
+    attributes(shares) <- list(dim = dim(shares))
+    # runs number their clusters at random: numbered here as in the reference
+    matched <- solve_LSAP(crossprod(cl_membership(as.cl_partition(reference)), shares), maximum = TRUE)
+    votes <- votes + round(n_replicas * shares[, matched])
+  }
+  list(n_clusters = k, data = data, n_votes = n_replicas * n_runs, votes = votes)
+}
+# Three round clusters that overlap, as in data set 3 of the paper.
+set.seed(2003)
+corners <- rbind(c(1, 0), c(-1, 0), c(0, sqrt(3)))
+overlapping <- round(corners[rep(1:3, each = 33), ] + matrix(rnorm(198), ncol = 2), 3)
+set.seed(4)
+write_golden(
+  list(cases = list(iris = bagged_votes(unname(as.matrix(iris[, 1:4])), 3),
+                    overlapping = bagged_votes(overlapping, 3))),
+  "bagclust.json", packages = "clue"
 )
