@@ -295,6 +295,26 @@ def test_files_have_ordinary_permissions_and_links_stay_links(model, tmp_path):
     assert load_model(path).n_replicas_ == 70
 
 
+# --- what is written along ------------------------------------------------------------------------
+
+
+def test_metadata_come_back_and_stay_until_the_model_is_fitted_again(model, tmp_path):
+    metadata = {"unit": "cm", "centre": [5.8, 3.1], "nested": {"é": None, "n": 3}}
+    loaded = load_model(saved(model, tmp_path, metadata=metadata))
+    assert loaded.metadata_ == metadata
+    assert load_model(saved(loaded, tmp_path)).metadata_ == metadata
+    assert load_model(saved(loaded, tmp_path, metadata={"a": 1})).metadata_ == {"a": 1}
+    assert load_model(saved(loaded.fit(IRIS), tmp_path)).metadata_ == {}
+    assert load_model(saved(model, tmp_path)).metadata_ == {}
+
+
+@pytest.mark.parametrize("value", [float("nan"), np.arange(3), b"bytes", (1, 2), {1: 2}])
+def test_metadata_that_json_cannot_hold_are_refused(model, tmp_path, value):
+    with pytest.raises(ValueError, match=r"metadata .*: give a dict of words, numbers, lists"):
+        model.save(tmp_path / "model.bbc", metadata={"value": value})
+    assert list(tmp_path.iterdir()) == []
+
+
 # --- files of earlier versions ------------------------------------------------------------------
 
 

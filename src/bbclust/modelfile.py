@@ -6,9 +6,10 @@ stay readable (``tests/golden/model_schema_1.bbc``).
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
@@ -83,6 +84,8 @@ class StoredModel:
     results : dict
         Fitted attributes: those of :data:`RESULT_ARRAYS` and :data:`RESULT_NUMBERS` that the
         model has, and ``worst_pair_``.
+    metadata : dict
+        What whoever saved the model wrote about it.
     """
 
     estimator: str
@@ -92,6 +95,7 @@ class StoredModel:
     voters: CenterVoters
     prior: GaussianMixture | Unstored | None
     results: dict[str, Any]
+    metadata: dict[str, Any] = field(default_factory=dict)
 
 
 def write_model(path: str | os.PathLike[str], model: StoredModel, *, precision: str) -> None:
@@ -113,6 +117,18 @@ def storable(value: object) -> Any:
     if isinstance(value, Real) and np.isfinite(float(value)):
         return float(value)
     return Unstored(type(value).__name__)
+
+
+def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Plain data that come out of a file as they went in."""
+    stored = {} if metadata is None else dict(metadata)
+    try:
+        same = json.loads(json.dumps(stored, allow_nan=False)) == stored
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"metadata cannot be written as JSON ({error}): {_PLAIN_DATA}.") from None
+    if not same:
+        raise ValueError(f"metadata would come back changed from JSON: {_PLAIN_DATA}.")
+    return stored
 
 
 def _to_sealed(model: StoredModel, precision: str) -> Sealed:
@@ -149,6 +165,8 @@ def _to_sealed(model: StoredModel, precision: str) -> Sealed:
     }
     if "worst_pair_" in results:
         header["worst_pair_"] = results["worst_pair_"]
+    if model.metadata:
+        header["metadata"] = model.metadata
     return Sealed("model", SCHEMA, header, arrays)
 
 
@@ -174,6 +192,7 @@ def _from_sealed(sealed: Sealed) -> StoredModel:
         voters=voters,
         prior=prior,
         results=results,
+        metadata=_table(header, "metadata") if "metadata" in header else {},
     )
 
 
@@ -308,5 +327,6 @@ def _require(holds: bool, otherwise: str) -> None:
         raise SealedFileError(otherwise)
 
 
+_PLAIN_DATA = "give a dict of words, numbers, lists and such dicts, with words as names"
 _PLAIN = (bool, int, float, str)
 _UNKNOWN = "its header is not that of a model"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,6 +18,7 @@ from bbclust.modelfile import (
     RESULT_NUMBERS,
     StoredModel,
     Unstored,
+    check_metadata,
     storable,
     write_model,
 )
@@ -39,8 +42,15 @@ class SavedToFile(BaseEstimator):  # type: ignore[misc]
     _run: Any
     _dtype: str
     _unstored_prior: Unstored
+    metadata_: dict[str, Any]
 
-    def save(self, path: str | os.PathLike[str], *, precision: str = "float64") -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        precision: str = "float64",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
         """Write the model to one file, whole or not at all.
 
         The file holds what is needed to predict and to describe the model, and no row that it was
@@ -54,6 +64,10 @@ class SavedToFile(BaseEstimator):  # type: ignore[misc]
         precision : {"float64", "float32"}, default="float64"
             Of the replicas' centres, which are most of the file. "float32" halves it, and a row
             as far from two centres to seven digits may then get another vote.
+        metadata : dict, optional
+            What you want to keep with the model, such as units or the scaling of columns: words,
+            numbers, lists and dicts. A loaded model has it as ``metadata_``, and keeps it when it
+            is saved again without another.
 
         Examples
         --------
@@ -71,7 +85,10 @@ class SavedToFile(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         check_choice("precision", precision, PRECISIONS)
-        write_model(path, self._to_store(), precision=precision)
+        if metadata is None and not hasattr(self, "_run"):  # not what a later fit made untrue
+            metadata = self.metadata_
+        stored = replace(self._to_store(), metadata=check_metadata(metadata))
+        write_model(path, stored, precision=precision)
 
     def _to_store(self) -> StoredModel:
         """The model as plain data."""
@@ -110,6 +127,7 @@ class SavedToFile(BaseEstimator):  # type: ignore[misc]
         for name, value in stored.results.items():
             setattr(model, name, value)
         model._voters, model._dtype = stored.voters, stored.dtype
+        model.metadata_ = stored.metadata
         model.replica_centers_ = stored.voters.centers
         model.n_replicas_, _, model.n_features_in_ = stored.voters.centers.shape
         if stored.feature_names is not None:
