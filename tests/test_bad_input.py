@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
+from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.exceptions import NotFittedError
 
 from bbclust import BBC
@@ -97,7 +98,13 @@ def assert_unfitted(model):
         ({"n_draws": 0}, ValueError, ["n_draws", "at least 3", "got 0"]),
         ({"n_draws": 10.5}, TypeError, ["n_draws", "whole number", "10.5"]),
         ({"n_draws": 50, "resampling": "rubin"}, ValueError, ["rubin", "n_draws=50"]),
-        ({"clusterer": "kmeans"}, ValueError, ["clusterer='kmeans'"]),
+        ({"clusterer": "kmeans"}, TypeError, ["clusterer", "fit_predict", "'kmeans'"]),
+        ({"clusterer": KMeans}, TypeError, ["clusterer", "the class KMeans", "KMeans(...)"]),
+        (
+            {"clusterer": AgglomerativeClustering(), "votes": "all"},
+            ValueError,
+            ["votes='all'", "AgglomerativeClustering", "votes='drawn'"],
+        ),
         ({"n_init": -1}, ValueError, ["n_init", "at least 0", "got -1"]),
         ({"n_init": 0.5}, TypeError, ["n_init", "whole number", "0.5"]),
         ({"max_iter": 0}, ValueError, ["max_iter", "at least 1", "got 0"]),

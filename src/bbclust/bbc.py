@@ -11,6 +11,8 @@ import numpy.typing as npt
 from joblib import effective_n_jobs
 
 from bbclust import validation as check
+from bbclust.adapted import reference_by
+from bbclust.adapter import Adapter, adapt
 from bbclust.bootstrap import RESAMPLINGS, WEIGHTINGS, Resampling
 from bbclust.clusterers import Partition, cluster_reference, partition_from_labels
 from bbclust.ensemble import run_replicas
@@ -20,7 +22,7 @@ from bbclust.priors import ElicitedPrior, check_prepared
 from bbclust.replicas import Plan, Replicas, choose_evaluation_rows, join
 from bbclust.streams import root_seed
 from bbclust.table import Floats, Table, centered, make_table
-from bbclust.voters import CenterVoters
+from bbclust.voters import CenterVoters, ModelVoters, Voters
 from bbclust.voting import (
     mean_entropy_moves,
     membership_se,
@@ -65,8 +67,13 @@ class BBC(FittedEnsemble):
     votes : {"auto", "drawn", "all"}, default="auto"
         Whether a replica votes on the rows it drew, as in the paper, or its centres on every row;
         "auto" is "drawn" when ``n_draws`` is at least the number of rows.
-    clusterer : None
-        The native weighted k-means.
+    clusterer : None, estimator or callable, optional
+        P; the native weighted k-means by default. Any scikit-learn clusterer, or a function of the
+        points that returns labels. Its number of clusters and its random states are set from here;
+        one that finds its own number, such as DBSCAN, ignores ``n_clusters``. If it takes
+        ``sample_weight`` it gets the Dirichlet weights, else the second resampling; if it can
+        ``predict`` its replicas can vote on all rows, else on drawn ones only. ``n_init``,
+        ``max_iter`` and ``tol`` are for k-means alone.
     n_init : int, default=5
         k-means++ starts per replica, besides the start from the reference centres; the lowest
         inertia wins. The reference partition uses 30.
@@ -106,7 +113,7 @@ class BBC(FittedEnsemble):
     membership_se_ : ndarray of shape (n, K)
         Posterior standard deviation of the memberships under Jeffreys' prior, made on demand.
     reference_labels_, reference_centers_ : ndarrays of shape (n,), (K, d)
-        The reference partition.
+        The reference partition; -1 for rows that ``clusterer`` calls noise.
     cluster_centers_ : ndarray of shape (K, d)
         Mean of the aligned replica centres.
     cluster_shares_ : ndarray of shape (K,)
@@ -122,9 +129,15 @@ class BBC(FittedEnsemble):
     n_replicas_ : int
         Replicas run.
     n_undrawn_ : int
-        Rows that no replica drew; the replicas' centres vote on them.
+        Rows that no replica drew, or all called noise. The replicas' centres vote on them; with a
+        ``clusterer`` that cannot predict they keep their reference label.
     n_abstentions_ : int
-        Clusters of replicas left without points; their centres do not vote.
+        Clusters of replicas left without points or without a partner; their centres do not vote.
+    n_abstained_votes_ : int
+        Votes not cast: rows that a replica calls noise, or puts into a cluster without a partner
+        in the reference. With ``clusterer`` only.
+    n_failed_ : int
+        Replicas on which ``clusterer`` failed; they have no vote.
     n_iter_ : int
         Largest number of Lloyd iterations.
     n_features_in_, feature_names_in_
@@ -207,7 +220,8 @@ class BBC(FittedEnsemble):
             Relative weights of the rows. Rows of weight zero take no part and get memberships by
             the replicas' centres.
         reference_labels : array-like of shape (n,), optional
-            A partition into ``n_clusters`` to use as the reference instead of computing one.
+            A partition into ``n_clusters`` to use as the reference instead of computing one: an
+            existing clustering to examine. With ``clusterer``, -1 is noise.
 
         Returns
         -------
@@ -269,10 +283,11 @@ class BBC(FittedEnsemble):
                     f"{self.n_draws}: leave n_draws=None, or use resampling='proper'."
                 )
             check.check_integer("n_draws", self.n_draws, minimum=int(self.n_clusters))
-        if self.clusterer is not None:
+        adapter = self._adapter()
+        if adapter is not None and self.votes == "all" and not adapter.predicts:
             raise ValueError(
-                f"clusterer={self.clusterer!r} is not supported yet: "
-                "leave it None for the native k-means."
+                f"votes='all' needs a clusterer that can predict, and {adapter.name} cannot: "
+                "use votes='drawn'."
             )
         check.check_integer("n_init", self.n_init, minimum=0, maximum=65_535)
         check.check_integer("max_iter", self.max_iter, minimum=1)
@@ -300,12 +315,15 @@ class BBC(FittedEnsemble):
         if reference_labels is None:
             reference = self._cluster_reference(table, plan)
         else:
-            codes = check.check_reference_labels(reference_labels, len(X), counted, self.n_clusters)
-            reference = partition_from_labels(table, codes)
+            reference = partition_from_labels(
+                table, self._check_labels(reference_labels, len(X), counted, plan.adapter)
+            )
         prior = None
         if plan.resampling.uses_prior:
             chosen = ElicitedPrior() if self.prior is None else self.prior
-            prepared = chosen.prepare(rows, reference, float(self.prior_scale))
+            clustered, partition = reference.without_noise()
+            inside = rows if clustered.all() else rows[clustered]
+            prepared = chosen.prepare(inside, partition, float(self.prior_scale))
             prior = check_prepared(prepared, table.d)
         others = X[:0] if counted is None else X[~counted]
         return Run(table, counted, others, reference, prior, plan)
@@ -313,22 +331,35 @@ class BBC(FittedEnsemble):
     def _plan(self, table: Table) -> Plan:
         seed = root_seed(self.random_state)
         n_draws = table.n if self.n_draws is None else int(self.n_draws)
+        adapter = self._adapter()
+        weighting, votes = self.weighting, self.votes
+        if votes == "auto":
+            votes = "all" if n_draws < table.n else "drawn"
+        if adapter is not None:
+            weighting = weighting if adapter.weight_parameter else "resample"
+            votes = votes if adapter.predicts else "drawn"
         return Plan(
             seed=seed,
             resampling=Resampling(
                 n_draws=n_draws,
                 prior_weight=float(self.prior_weight) if self.resampling == "proper" else 0.0,
                 kind=self.resampling,
-                weighting=self.weighting,
+                weighting=weighting,
             ),
-            votes=self.votes if self.votes != "auto" else "all" if n_draws < table.n else "drawn",
+            votes=votes,
             n_init=int(self.n_init),
             max_iter=int(self.max_iter),
             tolerance=float(self.tol) * table.mean_variance(),
             evaluation_rows=choose_evaluation_rows(table.n, seed),
+            adapter=adapter,
         )
 
+    def _adapter(self) -> Adapter | None:
+        return None if self.clusterer is None else adapt(self.clusterer)
+
     def _cluster_reference(self, table: Table, plan: Plan) -> Partition:
+        if plan.adapter is not None:
+            return self._adapted_reference(plan.adapter, table, plan)
         check.check_distinct_rows(table.rows, self.n_clusters)
         reference = cluster_reference(
             table,
@@ -339,6 +370,38 @@ class BBC(FittedEnsemble):
             n_jobs=effective_n_jobs(self.n_jobs),
         )
         check.check_no_cluster_is_empty(reference)
+        return reference
+
+    def _check_labels(
+        self,
+        labels: npt.ArrayLike,
+        n: int,
+        counted: npt.NDArray[np.bool_] | None,
+        adapter: Adapter | None,
+    ) -> npt.NDArray[np.int32]:
+        if adapter is None:
+            return check.check_reference_labels(labels, n, counted, self.n_clusters)
+        wanted = None if adapter.count_parameter is None else self.n_clusters
+        return check.check_reference_labels(labels, n, counted, wanted, noise=True)
+
+    def _adapted_reference(self, adapter: Adapter, table: Table, plan: Plan) -> Partition:
+        if adapter.count_parameter is not None:
+            check.check_distinct_rows(table.rows, self.n_clusters)
+        if table.weights is not None and adapter.weight_parameter is None:
+            warnings.warn(
+                f"{adapter.name} takes no sample_weight: the reference partition does without, "
+                "rows are drawn by weight.",
+                UserWarning,
+                stacklevel=5,
+            )
+        reference = reference_by(adapter, table, self.n_clusters, plan.seed)
+        if adapter.count_parameter is not None and reference.n_clusters != self.n_clusters:
+            warnings.warn(
+                f"{adapter.name} was asked for {self.n_clusters} clusters and found "
+                f"{reference.n_clusters} in the data: memberships have that many columns.",
+                UserWarning,
+                stacklevel=5,
+            )
         return reference
 
     def _run_more(self, run: Run, replicas: range, total: int | None = None) -> Replicas:
@@ -371,11 +434,17 @@ class BBC(FittedEnsemble):
     def _is_precise(self, run: Run, replicas: Replicas) -> bool:
         return (
             _mean_entropy_se(run, replicas) <= self.mc_tol
-            and float(membership_se(replicas.votes).max()) <= 5 * self.mc_tol
+            and float(membership_se(replicas.votes[replicas.votes.any(axis=1)]).max())
+            <= 5 * self.mc_tol
         )
 
     def _publish(self, run: Run, replicas: Replicas) -> None:
         """Set the fitted attributes."""
+        if len(replicas.failures) == replicas.n_replicas:
+            raise ValueError(
+                f"{self.clusterer!r} failed on every replica, the first time with "
+                f"{replicas.failures[0]}"
+            )
         self._run, self._replicas = run, replicas
         reference, table = run.reference, run.table
         self.n_replicas_ = replicas.n_replicas
@@ -388,23 +457,21 @@ class BBC(FittedEnsemble):
         self.reference_centers_ = reference.centers
         self.cluster_centers_ = replicas.mean_centers(reference)
 
-        undrawn = ~replicas.votes.any(axis=1)
-        self.n_undrawn_ = int(undrawn.sum())
-        counted_votes = replicas.votes.copy() if self.n_undrawn_ else replicas.votes
-        self._voters = CenterVoters(replicas.centers, replicas.occupied, table.center)
-        n_jobs = effective_n_jobs(self.n_jobs)
-        if self.n_undrawn_:
-            counted_votes[undrawn] = self._voters.vote(table.original(undrawn), n_jobs=n_jobs)
-        self._votes = run.spread(counted_votes, self._voters.vote(run.others, n_jobs=n_jobs))
+        self.n_abstained_votes_ = int(replicas.abstained.sum())
+        self.n_failed_ = len(replicas.failures)
+        self._voters = _choose_voters(run, replicas)
+        self._votes = self._complete_votes(run, replicas)
+        self.n_votes_ = self._votes.sum(axis=1)
         others = centered(run.others, table.center)
         nearest = nearest_center(others, reference.centers - table.center)
         self.reference_labels_ = run.spread(reference.labels, nearest)
-        self.n_votes_ = self._votes.sum(axis=1)
-        self.memberships_ = memberships(self._votes)
-        self.labels_ = self.memberships_.argmax(axis=1)
+        self.memberships_ = memberships(self._votes, self.reference_labels_)
+        self.labels_ = np.where(
+            self.n_votes_ > 0, self.memberships_.argmax(axis=1), self.reference_labels_
+        )
         self.entropy_ = entropy(self.memberships_)
 
-        shares = memberships(counted_votes)
+        shares = self.memberships_ if run.counted is None else self.memberships_[run.counted]
         self.cluster_shares_ = np.average(shares, axis=0, weights=table.weights)
         self.mean_entropy_ = float(np.average(entropy(shares), weights=table.weights))
         self.mean_entropy_se_ = _mean_entropy_se(run, replicas)
@@ -417,25 +484,58 @@ class BBC(FittedEnsemble):
             self.max_pairwise_entropy_se_ = standard_error(
                 pairwise_entropy_moves(*_evaluation(run, replicas), pair=self.worst_pair_)
             )
-        self._warn(run.plan)
+        self._warn(run.plan, replicas)
 
-    def _warn(self, plan: Plan) -> None:
-        if self.n_undrawn_:
+    def _complete_votes(self, run: Run, replicas: Replicas) -> npt.NDArray[np.int32]:
+        """Votes on all rows of X; the voters speak for those that the replicas passed over."""
+        n_jobs = effective_n_jobs(self.n_jobs)
+        votes = replicas.votes
+        passed_over = ~votes.any(axis=1)
+        self.n_undrawn_ = int(passed_over.sum())
+        if self.n_undrawn_ and (run.plan.adapter is None or run.plan.adapter.predicts):
+            votes = votes.copy()
+            votes[passed_over] = self._voters.vote(run.table.original(passed_over), n_jobs=n_jobs)
+        completed: npt.NDArray[np.int32] = run.spread(
+            votes, self._voters.vote(run.others, n_jobs=n_jobs)
+        )
+        return completed
+
+    def _warn(self, plan: Plan, replicas: Replicas) -> None:
+        if self.n_failed_:
             warnings.warn(
-                f"{self.n_undrawn_} of {len(self.labels_)} rows were drawn by none of the "
-                f"{self.n_replicas_} replicas and get their memberships from the replicas' "
-                "centres: raise n_replicas, or set votes='all'.",
+                f"{self.clusterer!r} failed on {self.n_failed_} of {self.n_replicas_} replicas, "
+                f"which have no vote; the first time with {replicas.failures[0]}",
                 UserWarning,
                 stacklevel=4,
             )
+        can_vote_on_all = plan.adapter is None or plan.adapter.predicts
+        remedy = "raise n_replicas" + ", or set votes='all'" * can_vote_on_all
+        if self.n_undrawn_:
+            rows = f"{self.n_undrawn_} of {len(self.labels_)} rows"
+            message = (
+                f"{rows} were drawn by none of the {self.n_replicas_} replicas and get their "
+                f"memberships from the replicas' centres: {remedy}."
+            )
+            if not can_vote_on_all:
+                message = (
+                    f"{rows} have no vote of any of the {self.n_replicas_} replicas, which did not "
+                    "draw them or call them noise: they keep their reference label."
+                )
+            warnings.warn(message, UserWarning, stacklevel=4)
         median = float(np.median(self.n_votes_))
         if plan.votes == "drawn" and median < FEW_VOTES:
             warnings.warn(
                 f"Half of the rows have at most {median:g} votes, so memberships are coarse: "
-                "raise n_replicas, or set votes='all'.",
+                f"{remedy}.",
                 UserWarning,
                 stacklevel=4,
             )
+
+
+def _choose_voters(run: Run, replicas: Replicas) -> Voters:
+    if replicas.models:
+        return ModelVoters(replicas.models, run.reference.n_clusters)
+    return CenterVoters(replicas.centers, replicas.occupied, run.table.center)
 
 
 def _evaluation(

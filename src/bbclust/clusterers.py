@@ -7,7 +7,7 @@ K = 15 well separated clusters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ class Partition:
     Attributes
     ----------
     labels : ndarray of shape (n,), int32
+        -1 for rows of noise, which only clusterers other than k-means find.
     centers : ndarray of shape (K, d), float64
         Cluster means, in the units of the data.
     shares : ndarray of shape (K,), float64
@@ -48,6 +49,12 @@ class Partition:
     @property
     def n_clusters(self) -> int:
         return int(self.centers.shape[0])
+
+    def without_noise(self) -> tuple[npt.NDArray[np.bool_], Partition]:
+        """Which rows are in a cluster, and the partition of these alone."""
+        clustered = self.labels >= 0
+        weights = None if self.weights is None else self.weights[clustered]
+        return clustered, replace(self, labels=self.labels[clustered], weights=weights)
 
 
 def cluster_reference(
@@ -77,16 +84,20 @@ def cluster_reference(
 
 
 def partition_from_labels(table: Table, labels: npt.NDArray[np.int32]) -> Partition:
-    """The partition that given labels 0 .. K-1 describe, its clusters numbered anew by size."""
+    """The partition that given labels 0 .. K-1 describe, its clusters numbered anew by size.
+
+    Rows with the label -1 are noise.
+    """
     n_clusters = int(labels.max()) + 1
-    weights = table.weights_or_ones()
-    mass = np.bincount(labels, weights=weights, minlength=n_clusters)
+    weights = table.weights_or_ones() * (labels >= 0)
+    codes = np.maximum(labels, 0)
+    mass = np.bincount(codes, weights=weights, minlength=n_clusters)
     sums = np.empty((n_clusters, table.d))
     for feature in range(table.d):
         values = weights * table.rows[:, feature]
-        sums[:, feature] = np.bincount(labels, weights=values, minlength=n_clusters)
+        sums[:, feature] = np.bincount(codes, weights=values, minlength=n_clusters)
     centers = sums / mass[:, None]
-    distances = np.einsum("ij,ij->i", table.rows - centers[labels], table.rows - centers[labels])
+    distances = np.einsum("ij,ij->i", table.rows - centers[codes], table.rows - centers[codes])
     inertia = float(np.einsum("i,i->", weights, distances))
     return _number_by_size(table, labels, centers, inertia=inertia, n_iter=0)
 
@@ -100,13 +111,15 @@ def _number_by_size(
     n_iter: int,
 ) -> Partition:
     n_clusters = len(centers)
-    mass = np.bincount(labels, weights=table.weights, minlength=n_clusters).astype(np.float64)
+    clustered = labels >= 0
+    weights = None if table.weights is None else table.weights[clustered]
+    mass = np.bincount(labels[clustered], weights=weights, minlength=n_clusters).astype(np.float64)
     # lexsort sorts by its last key first: size, then the coordinates from the first one on
     order = np.lexsort((*centers.T[::-1], -mass))
     number = np.empty(n_clusters, dtype=np.int32)
     number[order] = np.arange(n_clusters, dtype=np.int32)
     return Partition(
-        labels=number[labels],
+        labels=np.where(clustered, number[labels], -1).astype(np.int32),
         centers=centers[order] + table.center,
         shares=mass[order] / mass.sum(),
         weights=table.weights,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from bbclust._native import engine
+from bbclust.adapted import run_adapted_block
 from bbclust.bootstrap import draw_arguments, draw_from_prior
 from bbclust.clusterers import Partition
 from bbclust.priors import PreparedPrior
@@ -19,6 +20,8 @@ from bbclust.table import Table
 
 # Multiplications after which a block reports back; about half a second on one core.
 _BLOCK_WORK = 5e9
+# Replicas per process and block around a clusterer of unknown speed.
+_ADAPTED_BLOCK = 5
 
 Progress = Callable[[int], None]
 
@@ -33,6 +36,8 @@ def run_block(
     n_jobs: int = 1,
 ) -> Replicas:
     """Draw, cluster, align and count the votes of some replicas."""
+    if plan.adapter is not None:
+        return run_adapted_block(table, reference, prior, plan, replicas, n_jobs=n_jobs)
     count, n_clusters = len(replicas), reference.n_clusters
     given = draw_from_prior(table, prior, plan.resampling, plan.seed, replicas)
     n_voted = 0 if plan.votes == "evaluation" else table.n
@@ -66,7 +71,14 @@ def run_block(
     )
     centers += table.center
     return Replicas(
-        votes, centers, occupied.view(np.bool_), margin, inertia, n_iter, evaluation_labels
+        votes=votes,
+        centers=centers,
+        occupied=occupied.view(np.bool_),
+        margin=margin,
+        inertia=inertia,
+        n_iter=n_iter,
+        evaluation_labels=evaluation_labels,
+        abstained=np.zeros(count, dtype=np.int64),
     )
 
 
@@ -96,6 +108,8 @@ def _blocks(replicas: range, size: int) -> Iterator[range]:
 
 def _block_size(table: Table, reference: Partition, plan: Plan, n_jobs: int) -> int:
     """Replicas per block: enough to keep every thread busy, few enough to show progress."""
+    if plan.adapter is not None:
+        return n_jobs * _ADAPTED_BLOCK
     iterations = 10 * (plan.n_init + 1)
     work = plan.resampling.n_draws * table.d * reference.n_clusters * iterations
     if plan.votes == "all":

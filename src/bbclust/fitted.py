@@ -28,7 +28,7 @@ from bbclust.priors import PreparedPrior
 from bbclust.replicas import Plan
 from bbclust.table import Floats, Table
 from bbclust.voters import Voters
-from bbclust.voting import largest_memberships, membership_se, memberships
+from bbclust.voting import largest_memberships, membership_se, memberships, nearest_center
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,10 @@ class FittedEnsemble(
         """Memberships of rows, by the votes of all replicas, shape (n, K)."""
         check_is_fitted(self)
         X = check.check_table(self, X, reset=False)
-        return memberships(self._voters.vote(X, n_jobs=effective_n_jobs(self.n_jobs)))
+        votes = self._voters.vote(X, n_jobs=effective_n_jobs(self.n_jobs))
+        if votes.any(axis=1).all():
+            return memberships(votes)
+        return memberships(votes, nearest_center(X, self.reference_centers_))
 
     def transform(self, X: Any) -> npt.NDArray[np.float64]:
         """Memberships of rows, by the votes of all replicas, shape (n, K).

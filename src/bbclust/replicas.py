@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from bbclust.adapter import Adapter
 from bbclust.bootstrap import Resampling
 from bbclust.clusterers import Partition
 from bbclust.streams import Stage, stream_generator
+from bbclust.voters import NamedModel
 
 MAX_EVALUATION_POINTS = 4096
 
@@ -20,6 +22,8 @@ class Plan:
 
     ``votes``: "drawn", a replica votes on the rows it drew; "all", its centres vote on every row;
     "evaluation", its centres vote on the evaluation rows and nothing grows with the table.
+    ``adapter``: the clusterer, None for the engine's k-means, which ``n_init``, ``max_iter`` and
+    ``tolerance`` are about.
     """
 
     seed: int
@@ -29,6 +33,7 @@ class Plan:
     max_iter: int
     tolerance: float
     evaluation_rows: npt.NDArray[np.int64]
+    adapter: Adapter | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,13 @@ class Replicas:
     n_iter : ndarray of shape (B,), int32
     evaluation_labels : ndarray of shape (B, E), int16
         Votes on the evaluation points, -1 where the replica did not vote.
+    abstained : ndarray of shape (B,), int64
+        Rows on which a replica could have voted and did not: noise, and clusters without a partner
+        in the reference.
+    models : tuple of NamedModel
+        The fitted clusterers that can predict; none for the engine's k-means.
+    failures : tuple of str
+        What clusterers said that failed on a replica; it has no vote.
     """
 
     votes: npt.NDArray[np.int32]
@@ -60,6 +72,9 @@ class Replicas:
     inertia: npt.NDArray[np.float64]
     n_iter: npt.NDArray[np.int32]
     evaluation_labels: npt.NDArray[np.int16]
+    abstained: npt.NDArray[np.int64]
+    models: tuple[NamedModel, ...] = ()
+    failures: tuple[str, ...] = ()
 
     @property
     def n_replicas(self) -> int:
@@ -81,9 +96,18 @@ def join(parts: list[Replicas]) -> Replicas:
     votes = first.votes.copy()
     for part in parts[1:]:
         votes += part.votes
-    arrays = ("centers", "occupied", "margin", "inertia", "n_iter", "evaluation_labels")
-    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays}
-    return replace(first, votes=votes, **joined)
+    by_replica = ("centers", "occupied", "margin", "inertia", "n_iter", "evaluation_labels")
+    joined = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in (*by_replica, "abstained")
+    }
+    return replace(
+        first,
+        votes=votes,
+        models=tuple(model for part in parts for model in part.models),
+        failures=tuple(failure for part in parts for failure in part.failures),
+        **joined,
+    )
 
 
 def choose_evaluation_rows(n: int, seed: int) -> npt.NDArray[np.int64]:

@@ -48,8 +48,8 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
     ----------
     estimator : BBC, optional
         Template: its ``n_replicas``, prior, ``prior_weight``, ``resampling``, ``weighting``,
-        ``n_init``, ``max_iter`` and ``tol`` are used for every K. ``BBC(n_init=2)`` by default: on
-        the few draws of a selection more starts find K no more often.
+        ``clusterer``, ``n_init``, ``max_iter`` and ``tol`` are used for every K. ``BBC(n_init=2)``
+        by default: on the few draws of a selection more starts find K no more often.
     k_range : iterable of int or "auto", default=(2, ..., 10)
         The K's to compare, 2 or more. "auto" starts with 2 to 10 and goes on in steps of five until
         twice the best K and two more have been tried; 50 at most.
@@ -253,6 +253,12 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
                 "The estimator's n_replicas='auto' would give every K another number of replicas: "
                 "give a number."
             )
+        adapter = estimator._adapter()
+        if adapter is not None and adapter.count_parameter is None:
+            raise ValueError(
+                f"{adapter.name} finds its own number of clusters, so there is none to choose: "
+                "fit BBC with it instead."
+            )
         check.check_choice("criterion", self.criterion, CRITERIA)
         if self.n_draws != "auto":
             check.check_integer("n_draws", self.n_draws, minimum=2)
@@ -283,17 +289,20 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
 
     def _settings(self, estimator: BBC, table: Table) -> GridSettings:
         n_draws = default_n_draws(table.n) if self.n_draws == "auto" else int(self.n_draws)
+        adapter = estimator._adapter()
+        weighted = adapter is None or adapter.weight_parameter is not None
         return GridSettings(
             resampling=Resampling(
                 n_draws=n_draws,
                 prior_weight=estimator.prior_weight if estimator.resampling == "proper" else 0.0,
                 kind=estimator.resampling,
-                weighting=estimator.weighting,
+                weighting=estimator.weighting if weighted else "resample",
             ),
             n_replicas=int(estimator.n_replicas),
             n_init=int(estimator.n_init),
             max_iter=int(estimator.max_iter),
             tol=float(estimator.tol),
+            adapter=adapter,
         )
 
     def _possible_k(self, table: Table) -> tuple[list[int], tuple[int, ...]]:

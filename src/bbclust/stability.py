@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from bbclust.adapted import reference_by
+from bbclust.adapter import Adapter
 from bbclust.bootstrap import Resampling
 from bbclust.clusterers import Partition, cluster_reference
 from bbclust.ensemble import run_replicas
@@ -41,6 +43,7 @@ class GridSettings:
     n_init: int = 2
     max_iter: int = 300
     tol: float = 1e-4
+    adapter: Adapter | None = None
 
 
 @dataclass(frozen=True)
@@ -135,14 +138,7 @@ def run_grid(
     total = len(k_values) * len(prior_scales)
     X = table.original()
     for n_clusters in k_values:
-        reference = cluster_reference(
-            table,
-            n_clusters,
-            seed,
-            max_iter=settings.max_iter,
-            tolerance=plan.tolerance,
-            n_jobs=n_jobs,
-        )
+        reference = _reference(table, n_clusters, plan, n_jobs)
         references.append(reference)
         for scale, prepared in zip(
             prior_scales, _prepare(prior, X, reference, prior_scales, settings), strict=True
@@ -161,6 +157,25 @@ def run_grid(
     )
 
 
+def _reference(table: Table, n_clusters: int, plan: Plan, n_jobs: int) -> Partition:
+    if plan.adapter is None:
+        return cluster_reference(
+            table,
+            n_clusters,
+            plan.seed,
+            max_iter=plan.max_iter,
+            tolerance=plan.tolerance,
+            n_jobs=n_jobs,
+        )
+    reference = reference_by(plan.adapter, table, n_clusters, plan.seed)
+    if reference.n_clusters != n_clusters:
+        raise ValueError(
+            f"{plan.adapter.name} was asked for {n_clusters} clusters and found "
+            f"{reference.n_clusters}: leave K = {n_clusters} out of k_range."
+        )
+    return reference
+
+
 def _prepare(
     prior: Prior,
     X: Floats,
@@ -171,6 +186,9 @@ def _prepare(
     """The prior at every scale; an elicited one is elicited once."""
     if not settings.resampling.uses_prior:
         return [None] * len(prior_scales)
+    clustered, partition = reference.without_noise()
+    if not clustered.all():
+        X, reference = X[clustered], partition
     if isinstance(prior, ElicitedPrior):
         elicited = prior.prepare(X, reference, 1.0)
         return [elicited.scaled(scale) for scale in prior_scales]
@@ -202,6 +220,7 @@ def make_grid_plan(table: Table, settings: GridSettings, seed: int) -> Plan:
         max_iter=settings.max_iter,
         tolerance=settings.tol * table.mean_variance(),
         evaluation_rows=choose_evaluation_rows(table.n, seed),
+        adapter=settings.adapter,
     )
 
 

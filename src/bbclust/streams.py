@@ -31,6 +31,7 @@ class Stage(IntEnum):
     HALVES = 12
     NULL_DATA = 13
     SELECTION_SAMPLE = 14
+    CLUSTERER = 15
 
 
 def root_seed(random_state: int | RandomState | None) -> int:

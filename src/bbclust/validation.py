@@ -261,18 +261,31 @@ def check_no_cluster_is_empty(reference: Partition) -> None:
 
 
 def check_reference_labels(
-    labels: Any, n: int, counted: npt.NDArray[np.bool_] | None, n_clusters: int
+    labels: Any,
+    n: int,
+    counted: npt.NDArray[np.bool_] | None,
+    n_clusters: int | None,
+    *,
+    noise: bool = False,
 ) -> npt.NDArray[np.int32]:
-    """Given labels of the counted rows, as 0 .. K-1."""
+    """Given labels of the counted rows, as 0 .. K-1, and -1 where that is allowed as noise.
+
+    Any number of clusters will do when none is given.
+    """
     given = np.asarray(labels)
     if given.shape != (n,):
         raise ValueError(f"reference_labels must have shape ({n},), got {given.shape}.")
     if counted is not None:
         given = given[counted]
-    names, codes = np.unique(given, return_inverse=True)
-    if len(names) != n_clusters:
+    outside = (given == -1) if noise else np.zeros(len(given), dtype=np.bool_)
+    names, codes = np.unique(given[~outside], return_inverse=True)
+    if n_clusters is not None and len(names) != n_clusters:
         raise ValueError(
             f"reference_labels name {len(names)} clusters and n_clusters is {n_clusters}: "
             f"set n_clusters={len(names)}."
         )
-    return codes.astype(np.int32)
+    if len(names) == 0:
+        raise ValueError("reference_labels call every row noise: at least one cluster is needed.")
+    numbers = np.full(len(given), -1, dtype=np.int32)
+    numbers[~outside] = codes
+    return numbers

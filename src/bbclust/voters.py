@@ -1,13 +1,14 @@
 """Who votes on rows that need not have been drawn: what is left of each replica.
 
-The replicas' centres, for k-means and for every clusterer that cannot predict.
+The replicas' centres, for k-means and for every clusterer that cannot predict; else the fitted
+clusterers themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -58,3 +59,49 @@ class CenterVoters:
         for centers, occupied in zip(self.centers, self.occupied, strict=True):
             votes = vote_by_centers(rows, (centers - self.origin)[None], occupied[None])
             yield np.where(votes.any(axis=1), votes.argmax(axis=1), -1).astype(np.int32)
+
+
+class NamedModel(NamedTuple):
+    """A replica's fitted clusterer, and what the reference calls its clusters.
+
+    Attributes
+    ----------
+    model : object with ``predict``, or None
+    names : ndarray of shape (found,)
+        Labels that the clusterer gives, sorted.
+    to_reference : ndarray of shape (found,)
+        Reference cluster of each, -1 for those without.
+    """
+
+    model: Any
+    names: npt.NDArray[np.int64]
+    to_reference: npt.NDArray[np.int64]
+
+    def rename(self, labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Reference clusters of the clusterer's labels; -1 for noise and for unknown ones."""
+        if len(self.names) == 0:
+            return np.full(len(labels), -1, dtype=np.int64)
+        places = np.searchsorted(self.names, labels).clip(max=len(self.names) - 1)
+        return np.where(self.names[places] == labels, self.to_reference[places], -1)
+
+
+@dataclass(frozen=True)
+class ModelVoters:
+    """Each replica votes by its own fitted clusterer."""
+
+    models: tuple[NamedModel, ...]
+    n_clusters: int
+
+    def vote(self, X: Floats, *, n_jobs: int = 1) -> npt.NDArray[np.int32]:
+        """Votes of all replicas, shape (n, K)."""
+        votes = np.zeros((len(X), self.n_clusters), dtype=np.int32)
+        for labels in self.labels(X):
+            cast = np.flatnonzero(labels >= 0)
+            votes[cast, labels[cast]] += 1
+        return votes
+
+    def labels(self, X: Floats) -> Iterator[npt.NDArray[np.int32]]:
+        """Labels by one replica after the other, each of shape (n,); -1 where it abstains."""
+        for named in self.models:
+            if len(X):
+                yield named.rename(np.asarray(named.model.predict(X))).astype(np.int32)

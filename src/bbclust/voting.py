@@ -13,10 +13,22 @@ from bbclust.table import Floats
 Array = npt.NDArray[np.float64]
 
 
-def memberships(votes: npt.NDArray[np.int32]) -> Array:
-    """Share of votes of each cluster, (n, K); rows without votes are zero."""
+def memberships(
+    votes: npt.NDArray[np.int32], otherwise: npt.NDArray[np.integer] | None = None
+) -> Array:
+    """Share of votes of each cluster, (n, K).
+
+    Rows without votes belong to the cluster given by ``otherwise``, to all alike where that is -1;
+    they are zero when it is not given.
+    """
     totals = votes.sum(axis=1, dtype=np.int64)
-    return np.asarray(votes / np.maximum(totals, 1)[:, None])
+    shares = np.asarray(votes / np.maximum(totals, 1)[:, None])
+    if otherwise is not None:
+        without = np.flatnonzero(totals == 0)
+        labels = otherwise[without]
+        shares[without[labels < 0]] = 1 / votes.shape[1]
+        shares[without[labels >= 0], labels[labels >= 0]] = 1.0
+    return shares
 
 
 def membership_se(votes: npt.NDArray[np.int32]) -> Array:
