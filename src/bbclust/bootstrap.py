@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bbclust._native import engine
-from bbclust.priors import ElicitedPrior, GaussianMixture, PreparedPrior, check_prepared
+from bbclust.priors import GaussianMixture, PreparedPrior, check_prepared
 from bbclust.streams import Stage, root_seed, stream_generator
 from bbclust.table import Floats, Table, make_table
 
@@ -79,6 +79,8 @@ def draw_arguments(
     native = isinstance(prior, GaussianMixture) and resampling.uses_prior
     mixture = prior if native else _NO_MIXTURE
     assert isinstance(mixture, GaussianMixture)
+    if native:
+        _check_reach(mixture.means - table.center, mixture.largest_factor, table)
     cumulative = None
     if table.weights is not None:
         cumulative = np.cumsum(table.weights)
@@ -128,9 +130,23 @@ def draw_from_prior(
                 "The prior gave draws that hold NaN or infinity (inf): "
                 "its sample(n, generator) must return finite numbers."
             )
-        blocks.append((points - table.center).astype(table.rows.dtype))
+        points = points - table.center  # not in place: the prior may keep its draws
+        _check_reach(points, 0.0, table)
+        blocks.append(points.astype(table.rows.dtype))
     offsets = np.cumsum([0] + [len(block) for block in blocks], dtype=np.int64)
     return GivenDraws(np.concatenate(blocks), offsets)
+
+
+def _check_reach(points: npt.NDArray[np.float64], spread: float, table: Table) -> None:
+    """Refuse draws whose squared distances the type of the rows cannot hold."""
+    with np.errstate(over="ignore"):
+        reach = float(np.abs(points).max(initial=0.0)) + 10 * spread
+    limit = float(np.sqrt(np.finfo(table.rows.dtype).max / (256 * table.d)))
+    if not reach < limit:
+        raise ValueError(
+            f"The prior gives points as far as {reach:.3g} from the data, whose squares overflow "
+            f"{table.rows.dtype}: give it in the units of the data."
+        )
 
 
 def draw_replica(
@@ -162,7 +178,8 @@ def proper_bayesian_bootstrap(
     X : array-like of shape (n, d)
         The sample.
     prior : object, optional
-        F0: a :class:`~bbclust.priors.MixturePrior`, or anything with ``sample(n, generator)``.
+        F0: a prior of :mod:`bbclust.priors` that is not read off a partition, such as
+        :class:`~bbclust.priors.MixturePrior`, or anything with ``sample(n, generator)``.
         May be left out when ``prior_weight`` is zero.
     prior_weight : float in [0, 1), default=0.5
         omega = k / (k + n), the share of draws that come from F0.
@@ -227,11 +244,6 @@ def _prepare_without_reference(prior: Any, X: Floats) -> PreparedPrior:
         raise ValueError(
             "prior_weight is positive but there is no prior: "
             "pass prior=MixturePrior(...), or prior_weight=0."
-        )
-    if isinstance(prior, ElicitedPrior):
-        raise TypeError(
-            "ElicitedPrior reads a partition of the data and there is none here: "
-            "fit BBC and pass its prior_, or give a MixturePrior."
         )
     prepared = prior.prepare(X, None, 1.0) if hasattr(prior, "prepare") else prior
     return check_prepared(prepared, X.shape[1])

@@ -1,0 +1,130 @@
+"""Covariances of clusters, in several forms, as factors A of shape (rank, d) with A'A the matrix.
+
+All forms work for clusters of fewer points than features; all are divided by the weight of the
+cluster, so that a row of weight two counts as two rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from bbclust._native import engine
+from bbclust.clusterers import Partition
+from bbclust.table import Floats
+
+Array = npt.NDArray[np.float64]
+
+FORMS = ("empirical", "shrunk", "diagonal", "spherical", "tied")
+
+
+def cluster_factors(X: Floats, reference: Partition, form: str) -> tuple[Array, ...]:
+    """A factor of the covariance of every cluster; ``form`` is one of :data:`FORMS`."""
+    clusters = _members(X, reference)
+    if form == "tied":
+        return (_tied_factor(clusters),) * len(clusters)
+    factor = {
+        "empirical": _empirical_factor,
+        "shrunk": _shrunk_factor,
+        "diagonal": _diagonal_factor,
+        "spherical": _spherical_factor,
+    }[form]
+    return tuple(factor(points, weights) for points, weights in clusters)
+
+
+def effective_size(weights: Array) -> float:
+    """Kish's number of equally weighted rows that tell as much: (sum w)^2 / sum w^2."""
+    return float(weights.sum() ** 2 / np.einsum("i,i->", weights, weights))
+
+
+def semidefinite_factor(covariance: Array) -> Array:
+    """Upper triangular A with A'A the covariance, which may be singular."""
+    factor = np.array(covariance, dtype=np.float64, order="C")
+    engine.semidefinite_factor(factor)
+    return factor
+
+
+def _members(X: Floats, reference: Partition) -> list[tuple[Floats, Array]]:
+    """Rows and weights of every cluster; rows of noise (label -1) are in none."""
+    weights = np.ones(len(X)) if reference.weights is None else reference.weights
+    by_cluster = np.argsort(reference.labels, kind="stable")
+    by_cluster = by_cluster[int((reference.labels < 0).sum()) :]
+    sizes = np.bincount(reference.labels[by_cluster], minlength=reference.n_clusters)
+    return [(X[rows], weights[rows]) for rows in np.split(by_cluster, np.cumsum(sizes)[:-1])]
+
+
+def _deviations(points: Floats, shares: Array) -> Array:
+    """Points minus their mean.
+
+    Exact zero in columns where all are alike: the computed mean may miss them by a rounding.
+    """
+    points = points.astype(np.float64)
+    deviations: Array = points - np.einsum("i,ij->j", shares, points)
+    deviations[:, np.ptp(points, axis=0) == 0] = 0.0
+    return deviations
+
+
+def _gram(deviations: Array, shares: Array) -> Array:
+    """Weighted mean of x x', shape (d, d)."""
+    d = deviations.shape[1]
+    gram = np.zeros((d, d))
+    engine.weighted_gram(deviations, shares, gram)
+    return gram
+
+
+def _factor_of_deviations(deviations: Array, shares: Array) -> Array:
+    """Factor of the weighted mean of x x'; the points themselves when there are at most d."""
+    n, d = deviations.shape
+    if n <= d:
+        return np.asarray(np.sqrt(shares)[:, None] * deviations)
+    return semidefinite_factor(_gram(deviations, shares))
+
+
+def _empirical_factor(points: Floats, weights: Array) -> Array:
+    shares = weights / weights.sum()
+    return _factor_of_deviations(_deviations(points, shares), shares)
+
+
+def _shrunk_factor(points: Floats, weights: Array) -> Array:
+    """OAS: the empirical covariance S, shrunk towards the sphere of the same trace.
+
+    ``(1 - r) S + r mu I`` with mu = tr(S) / d, a = tr(S^2) / d^2 and
+    ``r = min(1, (a + mu^2) / ((n + 1) (a - mu^2 / d)))`` (Chen, Wiesel, Eldar & Hero 2010). It is
+    made for Gaussian clusters, which F0 consists of, has less error there than Ledoit-Wolf, and
+    needs n only as a number, so that weights enter by the effective size.
+    """
+    d = points.shape[1]
+    shares = weights / weights.sum()
+    covariance = _gram(_deviations(points, shares), shares)
+    mean_square = float(np.einsum("ij,ij->", covariance, covariance)) / d**2
+    mean_variance = float(np.trace(covariance)) / d
+    signal = mean_square + mean_variance**2
+    noise = (effective_size(weights) + 1) * (mean_square - mean_variance**2 / d)
+    shrinkage = 1.0 if noise <= signal else signal / noise
+    return semidefinite_factor((1 - shrinkage) * covariance + shrinkage * mean_variance * np.eye(d))
+
+
+def _variances(points: Floats, weights: Array) -> Array:
+    shares = weights / weights.sum()
+    deviations = _deviations(points, shares)
+    return np.asarray(np.einsum("i,ij,ij->j", shares, deviations, deviations))
+
+
+def _diagonal_factor(points: Floats, weights: Array) -> Array:
+    variances = _variances(points, weights)
+    return np.asarray(np.diag(np.sqrt(variances))[variances > 0])
+
+
+def _spherical_factor(points: Floats, weights: Array) -> Array:
+    variance = float(_variances(points, weights).mean())
+    d = points.shape[1]
+    return np.sqrt(variance) * np.eye(d) if variance > 0 else np.zeros((0, d))
+
+
+def _tied_factor(clusters: list[tuple[Floats, Array]]) -> Array:
+    """Deviations from the own cluster's mean, all clusters together."""
+    weights = np.concatenate([weights for _, weights in clusters])
+    deviations = np.concatenate(
+        [_deviations(points, weights / weights.sum()) for points, weights in clusters]
+    )
+    return _factor_of_deviations(deviations, weights / weights.sum())

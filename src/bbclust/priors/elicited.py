@@ -1,0 +1,61 @@
+"""F0 read off the reference partition."""
+
+from __future__ import annotations
+
+from bbclust.clusterers import Partition
+from bbclust.priors.contract import need_partition
+from bbclust.priors.covariances import FORMS, cluster_factors
+from bbclust.priors.gaussian import GaussianMixture
+from bbclust.table import Floats
+
+
+class ElicitedPrior:
+    """Gaussian mixture read off the reference partition (Algorithm 3, steps 3 to 6).
+
+    Component j has weight n_j / n, the centre of cluster j as its mean, and ``scale`` times the
+    covariance of cluster j (divided by n_j, so that a row of weight two counts as two rows and a
+    cluster of one point becomes a point mass).
+
+    Parameters
+    ----------
+    covariance : {"empirical", "shrunk", "diagonal", "spherical", "tied"}, default="empirical"
+        - "empirical": as the paper has it.
+        - "shrunk": towards a sphere, the more the fewer points a cluster has (OAS), so that
+          clusters of few points in many dimensions are not flat.
+        - "diagonal": columns are independent within a cluster.
+        - "spherical": one variance per cluster, the mean over its columns.
+        - "tied": one covariance for all clusters, that of the deviations from the own centre; a
+          cluster of one point gets it too.
+
+        All but "empirical" need d x d numbers per cluster.
+
+    Examples
+    --------
+    >>> from bbclust import BBC
+    >>> from bbclust.datasets import load_iris
+    >>> from bbclust.priors import ElicitedPrior
+    >>> X = load_iris().data[:, 2:]
+    >>> model = BBC(3, prior=ElicitedPrior(covariance="diagonal"), random_state=0).fit(X)
+    >>> print(model.prior_.describe())
+    Gaussian mixture, 3 components in 2 dimensions
+      0: weight 0.347, mean (4.27, 1.34), standard deviations (0.455, 0.211)
+      1: weight 0.333, mean (1.46, 0.246), standard deviations (0.172, 0.104)
+      2: weight 0.32, mean (5.6, 2.04), standard deviations (0.516, 0.27)
+    """
+
+    def __init__(self, covariance: str = "empirical") -> None:
+        if covariance not in FORMS:
+            known = ", ".join(repr(form) for form in FORMS)
+            raise ValueError(f"covariance must be one of {known}, got {covariance!r}.")
+        self.covariance = covariance
+
+    def __repr__(self) -> str:
+        if self.covariance == "empirical":
+            return "ElicitedPrior()"
+        return f"ElicitedPrior(covariance={self.covariance!r})"
+
+    def prepare(self, X: Floats, reference: Partition | None, scale: float) -> GaussianMixture:
+        """Elicit F0 from the partition of the rows of X."""
+        reference = need_partition(self, reference)
+        factors = cluster_factors(X, reference, self.covariance)
+        return GaussianMixture(reference.shares, reference.centers, factors).scaled(scale)
