@@ -13,14 +13,23 @@ from bbclust.priors.contract import PreparedPrior, Prior, check_prepared
 from bbclust.priors.covariances import semidefinite_factor
 from bbclust.priors.elicited import ElicitedPrior
 from bbclust.priors.gaussian import GaussianMixture
+from bbclust.priors.kernel import KernelDensity, KernelPrior
 from bbclust.priors.mixture import MixturePrior
+from bbclust.priors.sampler import SampledDistribution, SamplerPrior
+from bbclust.priors.student import StudentMixture, StudentMixturePrior
 
 __all__ = [
     "ElicitedPrior",
     "GaussianMixture",
+    "KernelDensity",
+    "KernelPrior",
     "MixturePrior",
     "PreparedPrior",
     "Prior",
+    "SampledDistribution",
+    "SamplerPrior",
+    "StudentMixture",
+    "StudentMixturePrior",
     "check_prepared",
     "semidefinite_factor",
 ]

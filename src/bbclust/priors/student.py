@@ -1,0 +1,173 @@
+"""F0 with heavier tails: mixtures of multivariate Student distributions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from bbclust.clusterers import Partition
+from bbclust.priors.covariances import semidefinite_factor
+from bbclust.priors.elicited import ElicitedPrior
+from bbclust.priors.gaussian import GaussianMixture
+from bbclust.priors.stated import check_components
+from bbclust.table import Floats
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StudentMixture:
+    """A mixture of multivariate Student distributions, any of which may be singular.
+
+    A draw is a mean plus Gaussian noise with the scale matrix as covariance, times
+    ``sqrt(df / c)`` with c from the chi-square distribution with ``df`` degrees of freedom.
+
+    Attributes
+    ----------
+    core : GaussianMixture
+        Weights, means and scale matrices: the mixture it tends to as ``df`` grows.
+    df : float
+        Degrees of freedom.
+    """
+
+    core: GaussianMixture
+    df: float
+
+    @property
+    def n_features(self) -> int:
+        return self.core.n_features
+
+    @property
+    def weights(self) -> Array:
+        return self.core.weights
+
+    @property
+    def means(self) -> Array:
+        """Means of the components, which are only centres of symmetry for ``df`` of 1 or less."""
+        return self.core.means
+
+    @property
+    def factors(self) -> tuple[Array, ...]:
+        """``factors[j].T @ factors[j]`` is the scale matrix of component j."""
+        return self.core.factors
+
+    @property
+    def scales(self) -> Array:
+        """Scale matrices, shape (components, d, d)."""
+        return self.core.covariances
+
+    @property
+    def covariances(self) -> Array:
+        """``df / (df - 2)`` times the scale matrices; they exist for ``df`` above 2 only."""
+        if self.df <= 2:
+            raise ValueError(
+                f"A Student distribution with df={self.df:g} has no covariance: "
+                "use its scales, or df above 2."
+            )
+        return self.df / (self.df - 2) * self.scales
+
+    def scaled(self, scale: float) -> StudentMixture:
+        """The mixture with scale matrices multiplied by ``scale``."""
+        return StudentMixture(self.core.scaled(scale), self.df)
+
+    def sample(self, n: int, generator: np.random.Generator) -> Array:
+        """n draws, shape (n, d)."""
+        centers, noise = self.core.sample_parts(n, generator)
+        stretch = np.sqrt(self.df / generator.chisquare(self.df, size=n))
+        return centers + stretch[:, None] * noise
+
+    def logpdf(self, X: Floats) -> Array:
+        """Log density of rows, shape (n,).
+
+        Singular components count on their supports alone, see :mod:`bbclust.priors.density`.
+        """
+        return self.core.log_density(X, self._log_student)
+
+    def _log_student(self, squares: Array, rank: int) -> Array:
+        df = self.df
+        peak = gammaln((df + rank) / 2) - gammaln(df / 2) - rank / 2 * np.log(df * np.pi)
+        return np.asarray(peak - (df + rank) / 2 * np.log1p(squares / df))
+
+    def describe(self) -> str:
+        """The mixture in words."""
+        components = self.core.describe_components("scales")
+        return f"Student mixture with {self.df:g} degrees of freedom, {components}"
+
+
+class StudentMixturePrior:
+    """Mixture of Student distributions: for data with outliers, or for a prior that insists less.
+
+    It is elicited from the reference partition, unless ``weights``, ``means`` and ``scales`` are
+    given. Elicited or not, the **scale matrix** is what is matched: it takes the place that the
+    covariance has in a Gaussian mixture, so the bulk of each component stays where it is and the
+    tails get heavier. The covariance is ``df / (df - 2)`` times as large, and exists only for
+    ``df`` above 2.
+
+    Parameters
+    ----------
+    df : float, default=4
+        Degrees of freedom, positive: 1 is a Cauchy distribution, above 30 it is hardly different
+        from a Gaussian.
+    weights : array-like of shape (components,), optional
+        Positive; rescaled to sum one.
+    means : array-like of shape (components, d), optional
+    scales : array-like of shape (components, d, d), optional
+        Symmetric and positive semi-definite.
+
+    Examples
+    --------
+    >>> from bbclust import BBC
+    >>> from bbclust.datasets import load_iris
+    >>> from bbclust.priors import StudentMixturePrior
+    >>> model = BBC(3, prior=StudentMixturePrior(df=3), random_state=0).fit(load_iris().data)
+    >>> model.prior_.df
+    3.0
+    >>> bool((model.prior_.covariances == 3 * model.prior_.scales).all())
+    True
+    """
+
+    def __init__(
+        self, df: float = 4.0, weights: Any = None, means: Any = None, scales: Any = None
+    ) -> None:
+        if isinstance(df, bool) or not isinstance(df, Real):
+            raise TypeError(f"df must be a number, got {df!r}.")
+        if not 0 < float(df) < np.inf:
+            raise ValueError(
+                f"df must be positive and finite, got {df!r}: for Gaussian tails use MixturePrior "
+                "or ElicitedPrior."
+            )
+        self.df: float = float(df)
+        self.stated: GaussianMixture | None = None
+        missing = [
+            name
+            for name, value in (("weights", weights), ("means", means), ("scales", scales))
+            if value is None
+        ]
+        if len(missing) == 3:
+            return
+        if missing:
+            raise ValueError(
+                f"{' and '.join(missing)} of the prior are missing: "
+                "give weights, means and scales, or none of them to have them elicited."
+            )
+        checked = check_components(weights, means, scales, name="scales")
+        factors = tuple(semidefinite_factor(matrix) for matrix in checked.matrices)
+        self.stated = GaussianMixture(checked.weights, checked.means, factors)
+
+    def __repr__(self) -> str:
+        if self.stated is None:
+            return f"StudentMixturePrior(df={self.df:g})"
+        components, d = self.stated.means.shape
+        return f"StudentMixturePrior(df={self.df:g}, {components} components, {d} features)"
+
+    def prepare(self, X: Floats, reference: Partition | None, scale: float) -> StudentMixture:
+        """Elicit F0 from the partition of the rows of X, or the mixture as it was given."""
+        if self.stated is not None:
+            return StudentMixture(self.stated, self.df)
+        elicited = ElicitedPrior().prepare(X, reference, scale)
+        return StudentMixture(elicited, self.df)
