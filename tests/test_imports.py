@@ -113,7 +113,10 @@ print(callable(entropy), entropy is bbclust.entropy)
             "BBC BagClust1 FuzzyCMeans KSelector entropy pairwise_entropy load_model "
             "gap_statistic proper_bayesian_bootstrap",
         ),
-        ("bbclust.priors", "ElicitedPrior MixturePrior"),
+        (
+            "bbclust.priors",
+            "ElicitedPrior MixturePrior StudentMixturePrior KernelPrior SamplerPrior ModelPrior",
+        ),
         ("bbclust.datasets", "load_iris make_paper_dataset make_uniform_square"),
     ],
 )

@@ -55,7 +55,7 @@ class BBC(FittedEnsemble):
         F0; :class:`~bbclust.priors.ElicitedPrior` by default. Any object with
         ``prepare(X, reference, scale)`` that returns something with ``sample(n, generator)``.
     prior_scale : float, default=1.0
-        s, multiplies the covariances of the elicited prior.
+        s, multiplies the covariances that the prior reads off the data.
     prior_weight : float in [0, 1), default=0.5
         omega, the share of draws that come from the prior.
     resampling : {"proper", "rubin", "efron"}, default="proper"
@@ -237,6 +237,9 @@ class BBC(FittedEnsemble):
             else:
                 replicas = self._run_more(run, range(int(self.n_replicas)))
             self._publish(run, replicas)
+            notice = getattr(run.prior, "notice", None)
+            if notice is not None:
+                warnings.warn(notice, UserWarning, stacklevel=2)
         return self
 
     def add_replicas(self, n_replicas: int) -> BBC:
@@ -321,6 +324,8 @@ class BBC(FittedEnsemble):
         prior = None
         if plan.resampling.uses_prior:
             chosen = ElicitedPrior() if self.prior is None else self.prior
+            if hasattr(chosen, "number_clusters"):
+                reference = reference.renumbered(chosen.number_clusters(reference))
             clustered, partition = reference.without_noise()
             inside = rows if clustered.all() else rows[clustered]
             prepared = chosen.prepare(inside, partition, float(self.prior_scale))

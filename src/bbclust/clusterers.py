@@ -21,7 +21,7 @@ REFERENCE_STARTS = 30
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition of the table into K clusters, numbered by decreasing size.
+    """A partition of the table into K clusters, numbered by decreasing size unless renumbered.
 
     Attributes
     ----------
@@ -55,6 +55,13 @@ class Partition:
         clustered = self.labels >= 0
         weights = None if self.weights is None else self.weights[clustered]
         return clustered, replace(self, labels=self.labels[clustered], weights=weights)
+
+    def renumbered(self, order: npt.NDArray[np.integer]) -> Partition:
+        """The same partition with other numbers: cluster ``order[j]`` becomes cluster j."""
+        number = np.empty(self.n_clusters, dtype=np.int32)
+        number[order] = np.arange(self.n_clusters, dtype=np.int32)
+        labels = np.where(self.labels < 0, self.labels, number[self.labels]).astype(np.int32)
+        return replace(self, labels=labels, centers=self.centers[order], shares=self.shares[order])
 
 
 def cluster_reference(

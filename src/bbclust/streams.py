@@ -32,6 +32,7 @@ class Stage(IntEnum):
     NULL_DATA = 13
     SELECTION_SAMPLE = 14
     CLUSTERER = 15
+    PRIOR_SKETCH = 16
 
 
 def root_seed(random_state: int | RandomState | None) -> int:

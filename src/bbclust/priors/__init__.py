@@ -15,15 +15,18 @@ from bbclust.priors.elicited import ElicitedPrior
 from bbclust.priors.gaussian import GaussianMixture
 from bbclust.priors.kernel import KernelDensity, KernelPrior
 from bbclust.priors.mixture import MixturePrior
+from bbclust.priors.model import CarriedMixture, ModelPrior
 from bbclust.priors.sampler import SampledDistribution, SamplerPrior
 from bbclust.priors.student import StudentMixture, StudentMixturePrior
 
 __all__ = [
+    "CarriedMixture",
     "ElicitedPrior",
     "GaussianMixture",
     "KernelDensity",
     "KernelPrior",
     "MixturePrior",
+    "ModelPrior",
     "PreparedPrior",
     "Prior",
     "SampledDistribution",

@@ -1,0 +1,232 @@
+"""F0 as an earlier model left it: yesterday's posterior is today's prior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.distance import cdist
+
+from bbclust.clusterers import Partition, partition_from_labels
+from bbclust.priors.contract import check_features
+from bbclust.priors.covariances import semidefinite_factor
+from bbclust.priors.elicited import ElicitedPrior
+from bbclust.priors.gaussian import GaussianMixture
+from bbclust.priors.matching import completed, nearest_pairs, pairs_within_spread
+from bbclust.streams import Stage, stream_generator
+from bbclust.table import Floats, make_table
+
+Array = npt.NDArray[np.float64]
+
+SKETCH_DRAWS = 10_000
+
+
+@dataclass(frozen=True)
+class CarriedMixture(GaussianMixture):
+    """A Gaussian mixture carried over from an earlier model; component j belongs to cluster j.
+
+    Attributes
+    ----------
+    matched : dict
+        Cluster of the earlier model that each cluster continues.
+    new_clusters : tuple of int
+        Clusters that continue none; their components are elicited from the data.
+    vanished_clusters : tuple of int
+        Clusters of the earlier model that no cluster continues.
+    """
+
+    matched: dict[int, int] = field(default_factory=dict)
+    new_clusters: tuple[int, ...] = ()
+    vanished_clusters: tuple[int, ...] = ()
+
+    @property
+    def notice(self) -> str | None:
+        """What should not go unnoticed, as a sentence."""
+        parts = []
+        if self.new_clusters:
+            are = "is" if len(self.new_clusters) == 1 else "are"
+            parts.append(f"{_clusters(self.new_clusters)} {are} new")
+        if self.vanished_clusters:
+            have = "has" if len(self.vanished_clusters) == 1 else "have"
+            parts.append(
+                f"{_clusters(self.vanished_clusters)} of the earlier model {have} vanished"
+            )
+        if not parts:
+            return None
+        sentence = " and ".join(parts)
+        return f"{sentence[0].upper()}{sentence[1:]}: see prior_.describe()."
+
+    def describe(self) -> str:
+        """The mixture in words, and what became of the earlier clusters."""
+        kept = [f"{k} from {old}" for k, old in sorted(self.matched.items())]
+        lines = [
+            f"Earlier model, {self.describe_components()}",
+            f"Carried over: {', '.join(kept) or 'none'}",
+            f"New: {', '.join(map(str, self.new_clusters)) or 'none'}",
+            f"Vanished: {', '.join(map(str, self.vanished_clusters)) or 'none'}",
+        ]
+        return "\n".join(lines)
+
+
+def _clusters(numbers: tuple[int, ...]) -> str:
+    if len(numbers) == 1:
+        return f"cluster {numbers[0]}"
+    return f"clusters {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+
+
+class ModelPrior:
+    """What an earlier model found is the prior, and its clusters keep their numbers.
+
+    F0 has one component per cluster of the earlier model: its posterior centre
+    (``cluster_centers_``), with the weight and covariance of its component in ``prior_``. Only
+    these are kept, not the model, so that chains of models do not grow.
+
+    Clusters of the new reference partition are paired with those of the earlier model, by the
+    least sum of squared distances from the earlier centres in units of the earlier spread. A
+    cluster continues an earlier one if a row at its centre would not be an outlier there, at the
+    0.1% level of a Gaussian whose covariance is three quarters the earlier cluster's and a quarter
+    the average variance of all.
+
+    - A cluster that **continues** an earlier one keeps its number, if that is below the new number
+      of clusters, and F0 has the earlier component for it.
+    - A **new** cluster gets a number that is free, and F0 has its elicited component, with its
+      share of the data as weight (the earlier components divide the rest).
+    - A **vanished** cluster is left out of F0: with draws where no cluster is any more, replicas
+      would spend one of their centres there.
+
+    ``prior_.matched``, ``prior_.new_clusters`` and ``prior_.vanished_clusters`` say which is which,
+    and ``fit`` warns if there are any of the last two kinds. Clusters whose earlier number is too
+    large, and new ones, fill the free numbers in this order, the larger clusters first.
+
+    Parameters
+    ----------
+    model : fitted BBC
+        Or a model loaded from a file. It must have been fitted with a prior, which
+        ``resampling="proper"`` with ``prior_weight`` above 0 has.
+
+    Notes
+    -----
+    Weights and covariances are those of the first model of a chain, or of the day a cluster first
+    appeared: replicas tell where centres are, not how wide clusters are. Fit without ModelPrior to
+    elicit them anew; ``prior_conflict()`` tells when that is due.
+
+    A component of ``prior_`` belongs to the cluster whose reference centre it is nearest to (least
+    sum over all). Clusters without a component get the average of all. A prior without components
+    (a function, a kernel density) is described by the covariances of draws nearest to each centre.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bbclust import BBC
+    >>> from bbclust.priors import ModelPrior
+    >>> generator = np.random.default_rng(0)
+    >>> def one_day(first, second):
+    ...     around_5, around_9 = generator.normal(5, size=first), generator.normal(9, size=second)
+    ...     return np.concatenate([around_5, around_9])[:, None]
+    >>> monday = BBC(2, random_state=0).fit(one_day(60, 40))
+    >>> monday.cluster_centers_.round()
+    array([[5.],
+           [9.]])
+
+    On Tuesday the second cluster is the larger one, and still number 1:
+
+    >>> tuesday = BBC(2, prior=ModelPrior(monday), random_state=0).fit(one_day(40, 60))
+    >>> tuesday.cluster_centers_.round()
+    array([[5.],
+           [9.]])
+    >>> tuesday.prior_.matched
+    {0: 0, 1: 1}
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.mixture = _carry(model)
+
+    def __repr__(self) -> str:
+        clusters, d = self.mixture.means.shape
+        return f"ModelPrior({clusters} clusters, {d} features)"
+
+    def number_clusters(self, reference: Partition) -> npt.NDArray[np.int64]:
+        """Present number of the cluster that gets number 0, 1, ... of the earlier model."""
+        check_features(self.mixture.n_features, reference.centers.shape[1])
+        pairs = pairs_within_spread(reference.centers, self.mixture)
+        return _order(pairs, reference.n_clusters)
+
+    def prepare(self, X: Floats, reference: Partition | None, scale: float) -> GaussianMixture:
+        """The earlier components, in the order of the clusters; all of them without a reference."""
+        if reference is None:
+            return self.mixture
+        check_features(self.mixture.n_features, X.shape[1])
+        pairs = pairs_within_spread(reference.centers, self.mixture)
+        together = completed(self.mixture, pairs, ElicitedPrior().prepare(X, reference, scale))
+        earlier = range(len(self.mixture.weights))
+        return CarriedMixture(
+            weights=together.weights,
+            means=together.means,
+            factors=together.factors,
+            matched=pairs,
+            new_clusters=tuple(k for k in range(reference.n_clusters) if k not in pairs),
+            vanished_clusters=tuple(j for j in earlier if j not in pairs.values()),
+        )
+
+
+def _order(pairs: dict[int, int], n_clusters: int) -> npt.NDArray[np.int64]:
+    """Matched clusters at their earlier numbers, the others in the gaps."""
+    order = np.full(n_clusters, -1, dtype=np.int64)
+    homeless = []
+    for cluster, number in pairs.items():
+        if number < n_clusters:
+            order[number] = cluster
+        else:
+            homeless.append(cluster)
+    new = [cluster for cluster in range(n_clusters) if cluster not in pairs]
+    order[order < 0] = sorted(homeless) + new
+    return order
+
+
+def _carry(model: Any) -> GaussianMixture:
+    """The posterior of a model as a mixture, one component per cluster."""
+    for name in ("cluster_centers_", "reference_centers_"):
+        if not hasattr(model, name):
+            raise TypeError(f"ModelPrior needs a fitted BBC, got {model!r}: fit it first.")
+    prior = getattr(model, "prior_", None)
+    if prior is None:
+        raise ValueError(
+            "The earlier model was fitted without a prior, so it says nothing of how wide its "
+            "clusters are: fit it with resampling='proper' and prior_weight above 0."
+        )
+    centers = np.array(model.cluster_centers_, dtype=np.float64)
+    reference = np.asarray(model.reference_centers_, dtype=np.float64)
+    components = _components(prior, reference)
+    pairs = nearest_pairs(reference, components.means)
+    average = None
+    weights, factors = [], []
+    for cluster in range(len(centers)):
+        if cluster in pairs:
+            weights.append(components.weights[pairs[cluster]])
+            factors.append(components.factors[pairs[cluster]])
+            continue
+        if average is None:
+            average = semidefinite_factor(
+                np.einsum("k,kij->ij", components.weights, components.covariances)
+            )
+        weights.append(components.weights.mean())
+        factors.append(average)
+    shares = np.array(weights)
+    return GaussianMixture(shares / shares.sum(), centers, tuple(factors))
+
+
+def _components(prior: Any, centers: Array) -> GaussianMixture:
+    """The prior's own components, or those that a sample of it shows around the centres."""
+    if all(hasattr(prior, name) for name in ("weights", "means", "factors")):
+        return GaussianMixture(prior.weights, prior.means, prior.factors)
+    draws = prior.sample(SKETCH_DRAWS, stream_generator(0, Stage.PRIOR_SKETCH))
+    return _sketch(np.asarray(draws, dtype=np.float64), centers)
+
+
+def _sketch(draws: Array, centers: Array) -> GaussianMixture:
+    """Shares, means and covariances of the draws nearest to each centre that has any."""
+    nearest = cdist(draws, centers).argmin(axis=1)
+    labels = np.unique(nearest, return_inverse=True)[1].astype(np.int32)
+    return ElicitedPrior().prepare(draws, partition_from_labels(make_table(draws), labels), 1.0)
