@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bbclust import BBC
+from bbclust import BBC, load_model
 from bbclust.clusterers import Partition, partition_from_labels
 from bbclust.priors import (
     ElicitedPrior,
@@ -25,7 +25,7 @@ DAYS = 30
 
 
 def earlier(centers, covariances=None, weights=None):
-    """All of a model that a ModelPrior reads."""
+    """All that a ModelPrior reads of a model, but for its shares."""
     centers = np.array(centers, dtype=float)
     k, d = centers.shape
     mixture = MixturePrior(
@@ -157,7 +157,7 @@ def test_f0_is_the_earlier_mixture_at_the_posterior_centres():
     np.testing.assert_array_equal(after.prior_.means, before.cluster_centers_)
     assert (before.cluster_centers_ != before.reference_centers_).any()
     np.testing.assert_allclose(after.prior_.covariances, before.prior_.covariances, rtol=1e-12)
-    np.testing.assert_allclose(after.prior_.weights, before.prior_.weights)
+    np.testing.assert_allclose(after.prior_.weights, before.cluster_shares_)
 
 
 def test_a_new_cluster_has_its_elicited_component_and_its_share():
@@ -256,16 +256,27 @@ def test_point_masses_match_themselves_alone():
 # --- what the earlier model may be ---------------------------------------------------------------
 
 
-def test_a_model_is_read_by_its_public_attributes_only():
+def test_a_model_is_read_by_its_public_attributes_only(tmp_path):
     X, _ = blobs([[0.0, 0.0], [9.0, 0.0]], [60, 50], np.random.default_rng(1))
     before = fit(X, 2, 0)
     alike = SimpleNamespace(
         cluster_centers_=before.cluster_centers_,
         reference_centers_=before.reference_centers_,
+        cluster_shares_=before.cluster_shares_,
         prior_=before.prior_,
     )
-    one, other = (fit(X, 2, 1, ModelPrior(model)) for model in (before, alike))
+    before.save(tmp_path / "model.bbc")
+    loaded = load_model(tmp_path / "model.bbc")
+    one, other, third = (fit(X, 2, 1, ModelPrior(model)) for model in (before, alike, loaded))
     np.testing.assert_array_equal(one.replica_centers_, other.replica_centers_)
+    np.testing.assert_array_equal(one.replica_centers_, third.replica_centers_)
+
+
+def test_a_model_whose_file_does_not_hold_its_prior_is_refused(tmp_path):
+    X, _ = blobs([[0.0, 0.0], [9.0, 0.0]], [60, 50], np.random.default_rng(1))
+    fit(X, 2, 0, KernelPrior()).save(tmp_path / "model.bbc")
+    with pytest.raises(ValueError, match=r"no prior to carry over: .* was a KernelDensity"):
+        ModelPrior(load_model(tmp_path / "model.bbc"))
 
 
 def test_chains_do_not_grow():
@@ -312,7 +323,7 @@ def test_components_in_another_order_go_to_their_clusters():
     X, _ = blobs([[0.0, 0.0], [9.0, 0.0]], [60, 50], np.random.default_rng(1))
     mixture = ModelPrior(fit(X, 2, 0, expert)).mixture
     np.testing.assert_allclose(mixture.covariances, covariances[::-1], atol=1e-12)
-    np.testing.assert_allclose(mixture.weights, [0.75, 0.25])
+    np.testing.assert_allclose(mixture.weights, [60 / 110, 50 / 110], atol=0.02)
 
 
 def test_clusters_without_a_component_get_the_average():

@@ -21,6 +21,7 @@ from bbclust.table import Floats, make_table
 Array = npt.NDArray[np.float64]
 
 SKETCH_DRAWS = 10_000
+SMALLEST_SHARE = 1e-6  # a cluster that won no vote is still a cluster
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,8 @@ class ModelPrior:
     """What an earlier model found is the prior, and its clusters keep their numbers.
 
     F0 has one component per cluster of the earlier model: its posterior centre
-    (``cluster_centers_``), with the weight and covariance of its component in ``prior_``. Only
-    these are kept, not the model, so that chains of models do not grow.
+    (``cluster_centers_``) and share (``cluster_shares_``), with the covariance of its component in
+    ``prior_``. Only these are kept, not the model, so that chains of models do not grow.
 
     Clusters of the new reference partition are paired with those of the earlier model, by the
     least sum of squared distances from the earlier centres in units of the earlier spread. A
@@ -108,9 +109,9 @@ class ModelPrior:
 
     Notes
     -----
-    Weights and covariances are those of the first model of a chain, or of the day a cluster first
-    appeared: replicas tell where centres are, not how wide clusters are. Fit without ModelPrior to
-    elicit them anew; ``prior_conflict()`` tells when that is due.
+    Covariances are those of the first model of a chain, or of the day a cluster first appeared:
+    replicas tell where centres are, not how wide clusters are. Fit without ModelPrior to elicit
+    them anew; ``prior_conflict()`` tells when that is due.
 
     A component of ``prior_`` belongs to the cluster whose reference centre it is nearest to (least
     sum over all). Clusters without a component get the average of all. A prior without components
@@ -190,31 +191,34 @@ def _carry(model: Any) -> GaussianMixture:
     for name in ("cluster_centers_", "reference_centers_"):
         if not hasattr(model, name):
             raise TypeError(f"ModelPrior needs a fitted BBC, got {model!r}: fit it first.")
-    prior = getattr(model, "prior_", None)
+    try:
+        prior = model.prior_
+    except AttributeError as error:  # loaded from a file that does not hold it
+        raise ValueError(f"The earlier model has no prior to carry over: {error}") from None
     if prior is None:
         raise ValueError(
             "The earlier model was fitted without a prior, so it says nothing of how wide its "
             "clusters are: fit it with resampling='proper' and prior_weight above 0."
         )
-    centers = np.array(model.cluster_centers_, dtype=np.float64)
     reference = np.asarray(model.reference_centers_, dtype=np.float64)
-    components = _components(prior, reference)
-    pairs = nearest_pairs(reference, components.means)
-    average = None
-    weights, factors = [], []
-    for cluster in range(len(centers)):
-        if cluster in pairs:
-            weights.append(components.weights[pairs[cluster]])
-            factors.append(components.factors[pairs[cluster]])
-            continue
-        if average is None:
-            average = semidefinite_factor(
-                np.einsum("k,kij->ij", components.weights, components.covariances)
-            )
-        weights.append(components.weights.mean())
-        factors.append(average)
-    shares = np.array(weights)
-    return GaussianMixture(shares / shares.sum(), centers, tuple(factors))
+    components = _one_per_cluster(_components(prior, reference), reference)
+    shares = np.array(getattr(model, "cluster_shares_", components.weights), dtype=np.float64)
+    shares = np.maximum(shares, SMALLEST_SHARE)
+    centers = np.array(model.cluster_centers_, dtype=np.float64)
+    return GaussianMixture(shares / shares.sum(), centers, components.factors)
+
+
+def _one_per_cluster(mixture: GaussianMixture, centers: Array) -> GaussianMixture:
+    """The component of each centre; the average of all where there are too few."""
+    pairs = nearest_pairs(centers, mixture.means)
+    chosen = [pairs.get(cluster, -1) for cluster in range(len(centers))]
+    factors = list(mixture.factors)
+    weights = mixture.weights
+    if -1 in chosen:
+        average = np.einsum("k,kij->ij", weights, mixture.covariances)
+        factors.append(semidefinite_factor(average))
+        weights = np.append(weights, weights.mean())
+    return GaussianMixture(weights[chosen], centers, tuple(factors[j] for j in chosen))
 
 
 def _components(prior: Any, centers: Array) -> GaussianMixture:
