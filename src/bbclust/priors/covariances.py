@@ -45,11 +45,10 @@ def semidefinite_factor(covariance: Array) -> Array:
 
 
 def _members(X: Floats, reference: Partition) -> list[tuple[Floats, Array]]:
-    """Rows and weights of every cluster; rows of noise (label -1) are in none."""
+    """Rows and weights of every cluster."""
     weights = np.ones(len(X)) if reference.weights is None else reference.weights
     by_cluster = np.argsort(reference.labels, kind="stable")
-    by_cluster = by_cluster[int((reference.labels < 0).sum()) :]
-    sizes = np.bincount(reference.labels[by_cluster], minlength=reference.n_clusters)
+    sizes = np.bincount(reference.labels, minlength=reference.n_clusters)
     return [(X[rows], weights[rows]) for rows in np.split(by_cluster, np.cumsum(sizes)[:-1])]
 
 

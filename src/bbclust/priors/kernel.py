@@ -31,7 +31,7 @@ class KernelDensity:
     ----------
     rows : ndarray of shape (n, d)
     labels : ndarray of shape (n,)
-        Cluster of each row; rows of noise (-1) are never drawn.
+        Cluster of each row.
     weights : ndarray of shape (n,) or None
         Relative weights of the rows; None when equal.
     factors : tuple of ndarrays of shape (rank, d)
@@ -56,8 +56,7 @@ class KernelDensity:
         return np.asarray(cumulative / cumulative[-1])
 
     def _row_weights(self) -> Array:
-        weights = np.ones(len(self.rows)) if self.weights is None else self.weights
-        return np.where(self.labels >= 0, weights, 0.0)
+        return np.ones(len(self.rows)) if self.weights is None else self.weights
 
     def sample(self, n: int, generator: np.random.Generator) -> Array:
         """n draws, shape (n, d)."""
@@ -101,7 +100,7 @@ class KernelDensity:
         """The density in words."""
         low, high = self.bandwidths.min(), self.bandwidths.max()
         return (
-            f"Kernel density of {int((self.labels >= 0).sum())} rows in {self.n_features} "
+            f"Kernel density of {len(self.rows)} rows in {self.n_features} "
             f"dimensions, with Gaussian noise of {low:.3g} to {high:.3g} times the standard "
             f"deviations of a row's cluster ({len(self.factors)} clusters)"
         )
