@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -16,9 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from bbclust import validation as check
 from bbclust.bbc import BBC
 from bbclust.bootstrap import Resampling
+from bbclust.checkpoint import Checkpoint, fingerprint, open_checkpoint
 from bbclust.criteria import CRITERIA, DOUBT, score, tied
 from bbclust.nulls import NULLS, draw_null
-from bbclust.priors import ElicitedPrior
+from bbclust.priors import ElicitedPrior, Prior
 from bbclust.progress import FIRST_GRID, GridProgress
 from bbclust.stability import Grid, GridSettings, join_grids, run_grid
 from bbclust.streams import Stage, root_seed, stream_generator
@@ -73,6 +75,11 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
     callbacks : callable or list of callables, optional
         Called as ``callback(done, total)`` after every cell of all grids: those of half-samples
         and of data without clusters count too, the fit of ``best_estimator_`` does not.
+    checkpoint : str or path, optional
+        A folder in which every finished cell of the grid is kept, half-samples and data without
+        clusters included. A later ``fit`` of the same data with the same settings goes on from
+        there and ends with the same bits; more K's, scales, half-samples or null data may be
+        asked for. It needs a ``random_state``.
     n_jobs : int, optional
         Threads; None is 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState instance or None
@@ -136,6 +143,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
         n_resamples: int = 0,
         refit: bool = True,
         callbacks: Callable[[int, int], None] | Iterable[Callable[[int, int], None]] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -149,6 +157,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
         self.n_resamples = n_resamples
         self.refit = refit
         self.callbacks = callbacks
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -182,8 +191,9 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
                 n_more=int(self.n_resamples) + len(NULLS) * int(self.null_reference),
                 verbose=bool(self.verbose),
             )
+            checkpoint = self._open_checkpoint(X, weights, prior, settings, seed)
 
-            def grid_of(rows: Table, k_values: list[int], title: str) -> Grid:
+            def grid_of(rows: Table, k_values: list[int], part: str, title: str) -> Grid:
                 return run_grid(
                     rows,
                     k_values,
@@ -193,6 +203,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
                     seed,
                     n_jobs=effective_n_jobs(self.n_jobs),
                     progress=progress.begin(title, len(k_values) * len(scales)),
+                    store=None if checkpoint is None else checkpoint.part(part),
                 )
 
             wanted, self.impossible_k_ = self._possible_k(table)
@@ -266,6 +277,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
         check.check_integer("n_resamples", self.n_resamples, minimum=0)
         check.check_n_jobs(self.n_jobs)
         check.check_callbacks(self.callbacks)
+        self._check_checkpoint()
         scales = tuple(
             check.check_number("prior_scales", s, above=0, why="each multiplies covariances")
             for s in self.prior_scales
@@ -273,6 +285,36 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
         if not scales:
             raise ValueError("prior_scales is empty: give at least one scale, such as (1.0,).")
         return scales
+
+    def _check_checkpoint(self) -> None:
+        if self.checkpoint is None:
+            return
+        if not isinstance(self.checkpoint, str | os.PathLike):
+            raise TypeError(f"checkpoint must be the path of a folder, got {self.checkpoint!r}.")
+        if self.random_state is None:
+            raise ValueError(
+                "checkpoint needs a random_state: without one the next fit draws other numbers and "
+                "could not go on from there."
+            )
+
+    def _open_checkpoint(
+        self,
+        X: Floats,
+        weights: npt.NDArray[np.float64] | None,
+        prior: Prior,
+        settings: GridSettings,
+        seed: int,
+    ) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        try:
+            made_of = fingerprint(X, weights, prior, settings, seed)
+        except ValueError as error:
+            raise ValueError(
+                f"checkpoint cannot tell whether prior and clusterer are the same in a later fit, "
+                f"since {error}: leave checkpoint=None, or use others."
+            ) from None
+        return open_checkpoint(self.checkpoint, made_of)
 
     def _sample(self, X: Floats, weights: npt.NDArray[np.float64] | None, seed: int) -> Table:
         """All rows that count, or a fixed sample of them."""
@@ -338,7 +380,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
 
     def _grow(self, grid_of: Callable[..., Grid], table: Table, k_values: list[int]) -> Grid:
         """The grid over the K's; with k_range="auto", larger and larger until the score turns."""
-        grid = grid_of(table, k_values, FIRST_GRID)
+        grid = grid_of(table, k_values, "data", FIRST_GRID)
         if not isinstance(self.k_range, str):
             return grid
         most = min(AUTO_CAP, check.count_distinct_rows(table.rows, AUTO_CAP))
@@ -347,7 +389,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
             if largest >= min(most, 2 * score(grid, self.criterion).best() + 2):
                 return grid
             more = list(range(largest + 1, min(largest + AUTO_STEP, most) + 1))
-            grid = join_grids(grid, grid_of(table, more, FIRST_GRID))
+            grid = join_grids(grid, grid_of(table, more, "data", FIRST_GRID))
 
     def _publish(self, grid: Grid, seed: int) -> None:
         scores = score(grid, self.criterion)
@@ -379,7 +421,8 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
             if not possible:
                 continue
             title = f"half-sample {r + 1} of {self.n_resamples}"
-            wins[score(grid_of(rows, possible, title), self.criterion).best()] += 1
+            half_grid = grid_of(rows, possible, f"half-{r + 1}", title)
+            wins[score(half_grid, self.criterion).best()] += 1
         return {k: count / self.n_resamples for k, count in wins.items()}
 
     def _test_tendency(
@@ -398,7 +441,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
                 generator = stream_generator(seed, Stage.NULL_DATA, r)
                 null = make_table(draw_null(kind, table, generator))
                 title = f"{kind} data without clusters, {r + 1} of {self.null_reference}"
-                null_grid = grid_of(null, k_values, title)
+                null_grid = grid_of(null, k_values, f"{kind}-{r + 1}", title)
                 below += score(null_grid, self.criterion).doubts.min() <= observed
                 doubts.append(null_grid.values(DOUBT).mean(axis=1))
             p_values.append((1 + below) / (self.null_reference + 1))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -120,6 +121,38 @@ class Grid:
         return flat.reshape(len(self.k_values), len(self.prior_scales), -1)
 
 
+class CellStore(Protocol):
+    """Keeps the finished work of one grid, so that a later run can go on from there."""
+
+    def reference(self, n_clusters: int) -> Partition | None:
+        """The reference partition of K, without weights; None if it is not there."""
+        ...
+
+    def cell(self, n_clusters: int, prior_scale: float) -> Cell | None:
+        """One cell; None if it is not there."""
+        ...
+
+    def keep_reference(self, reference: Partition) -> None: ...
+
+    def keep_cell(self, cell: Cell) -> None: ...
+
+
+class NoStore:
+    """Keeps nothing."""
+
+    def reference(self, n_clusters: int) -> Partition | None:
+        return None
+
+    def cell(self, n_clusters: int, prior_scale: float) -> Cell | None:
+        return None
+
+    def keep_reference(self, reference: Partition) -> None:
+        pass
+
+    def keep_cell(self, cell: Cell) -> None:
+        pass
+
+
 def run_grid(
     table: Table,
     k_values: Sequence[int],
@@ -130,22 +163,36 @@ def run_grid(
     *,
     n_jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    store: CellStore | None = None,
 ) -> Grid:
-    """Both measures for every K and s, one reference partition per K."""
+    """Both measures for every K and s, one reference partition per K.
+
+    What ``store`` has already is not computed again, and it is given everything else.
+    """
+    store = NoStore() if store is None else store
     plan = make_grid_plan(table, settings, seed)
     cells: list[Cell] = []
     references = []
     total = len(k_values) * len(prior_scales)
     X = table.original()
     for n_clusters in k_values:
-        reference = _reference(table, n_clusters, plan, n_jobs)
+        reference = store.reference(n_clusters)
+        if reference is None:
+            reference = _reference(table, n_clusters, plan, n_jobs)
+            store.keep_reference(reference)
+        reference = replace(reference, weights=table.weights)
         references.append(reference)
-        for scale, prepared in zip(
-            prior_scales, _prepare(prior, X, reference, prior_scales, settings), strict=True
-        ):
-            cells.append(
-                run_cell(table, reference, prepared, plan, scale, settings.n_replicas, n_jobs)
-            )
+        found = [store.cell(n_clusters, scale) for scale in prior_scales]
+        prepared: list[PreparedPrior | None] = [None] * len(prior_scales)
+        if None in found:
+            prepared = _prepare(prior, X, reference, prior_scales, settings)
+        for scale, cell, prior_at_scale in zip(prior_scales, found, prepared, strict=True):
+            if cell is None:
+                cell = run_cell(
+                    table, reference, prior_at_scale, plan, scale, settings.n_replicas, n_jobs
+                )
+                store.keep_cell(cell)
+            cells.append(cell)
             if progress is not None:
                 progress(len(cells), total)
     return Grid(
