@@ -356,7 +356,7 @@ EDITS = {
         origin=arrays["origin"] - 1.7e308, replica_centers_=arrays["replica_centers_"] + 1.7e308
     ),
     "NaN in a reference centre": set_entry("reference_centers_", (0, 0), np.nan),
-    "a replica without clusters": set_entry("occupied", 0, False),
+    "replicas without clusters": set_entry("occupied", slice(None), False),
     "another number of replicas": set_array("occupied", lambda a: a[1:]),
     "no replica": set_array("replica_centers_", lambda a: a[:0]),
     "centres in a plane": set_array("replica_centers_", lambda a: a[0]),
@@ -381,6 +381,36 @@ EDITS = {
     "an array nobody knows": lambda header, arrays: arrays.__setitem__("a", np.zeros(3)),
     "no reference": lambda header, arrays: arrays.pop("reference_centers_"),
     "a prior that is and is not there": set_header("unstored_prior", "KernelPrior"),
+    "a prior of no kind": set_header("prior", {"a": 1}),
+    "a prior of an unknown kind": set_header("prior", {"kind": "KernelDensity"}),
+    "a prior in a list": set_header("prior", ["StudentMixture"]),
+    "degrees of freedom below zero": set_header("prior", {"kind": "StudentMixture", "df": -1.0}),
+    "degrees of freedom in words": set_header("prior", {"kind": "StudentMixture", "df": "4"}),
+    "carried clusters that are none": set_header(
+        "prior", {"kind": "CarriedMixture", "matched": [0], "new_clusters": []}
+    ),
+    "carried clusters in words": set_header(
+        "prior",
+        {
+            "kind": "CarriedMixture",
+            "matched": [["a", "b"]],
+            "new_clusters": [],
+            "vanished_clusters": [],
+        },
+    ),
+    "carried clusters in threes": set_header(
+        "prior",
+        {
+            "kind": "CarriedMixture",
+            "matched": [[0, 1, 2]],
+            "new_clusters": [],
+            "vanished_clusters": [],
+        },
+    ),
+    "a kind of prior without a prior": lambda header, arrays: (
+        header.update(prior={"kind": "CarriedMixture"}),
+        [arrays.pop(name) for name in list(arrays) if name.startswith("prior_")],
+    ),
     "an unknown estimator": set_header("estimator", "Unpickler"),
     "an estimator of Python": set_header("estimator", "__class__"),
     "no estimator": set_header("estimator", None),

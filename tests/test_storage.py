@@ -9,13 +9,22 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.base import clone
+from sklearn.cluster import AgglomerativeClustering, KMeans
 
 import bbclust
 from bbclust import BBC, load_model
 from bbclust.datasets import load_iris
 from bbclust.modelfile import Unstored
-from bbclust.priors import MixturePrior
+from bbclust.priors import (
+    GaussianMixture,
+    KernelPrior,
+    MixturePrior,
+    ModelPrior,
+    SamplerPrior,
+    StudentMixturePrior,
+)
 from bbclust.sealed import write_whole
 
 IRIS = load_iris().data
@@ -23,7 +32,11 @@ NEW_ROWS = np.random.default_rng(3).normal(IRIS.mean(axis=0), 2 * IRIS.std(axis=
 GOLDEN = Path(__file__).parent / "golden"
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:Half of the rows:UserWarning", "ignore:.*rows were drawn by none:UserWarning"
+    "ignore:Half of the rows:UserWarning",
+    "ignore:.*rows were drawn by none:UserWarning",
+    "ignore:.*rows have no vote:UserWarning",
+    "ignore:.* failed on .* replicas:UserWarning",
+    "ignore:Cluster 3 is new:UserWarning",
 )
 
 
@@ -41,6 +54,15 @@ class SampledPrior:
 
 def fit(X=IRIS, **parameters):
     return BBC(**{"n_clusters": 3, "n_replicas": 60, "random_state": 0, **parameters}).fit(X)
+
+
+class SometimesFails(AgglomerativeClustering):
+    """A clusterer that cannot predict, so that centres vote, and that fails on some replicas."""
+
+    def fit_predict(self, X, y=None):
+        if len(X) == 150 and X[0, 0] > 6:
+            raise RuntimeError("not this one")
+        return super().fit_predict(X)
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +87,9 @@ VARIANTS = {
     "no prior": (IRIS, {"resampling": "rubin"}),
     "expert's prior": (IRIS, {"prior": MixturePrior([1], [[5, 3, 4, 1]], [np.eye(4)])}),
     "prior of points": (np.random.default_rng(0).normal(size=(20, 30)), {}),
+    "Student's prior": (IRIS, {"prior": StudentMixturePrior(df=3)}),
+    "an earlier model as prior": (IRIS, {"n_clusters": 4, "prior": ModelPrior(fit())}),
+    "another clusterer": (IRIS, {"clusterer": SometimesFails(), "n_replicas": 20}),
     "stops by itself": (IRIS, {"n_replicas": "auto", "mc_tol": 0.05}),
     "numbers of NumPy": (IRIS, {"n_clusters": np.int64(3), "prior_scale": np.float32(1.5)}),
 }
@@ -85,15 +110,28 @@ def test_what_was_saved_comes_back_to_the_bit(variant, tmp_path):
         if name.endswith("_") and name not in by_row:
             np.testing.assert_array_equal(getattr(loaded, name), value, err_msg=name)
             assert type(getattr(loaded, name)) is type(value), name
-    given = {k: v for k, v in model.get_params().items() if k != "prior"}
-    assert {k: v for k, v in loaded.get_params().items() if k != "prior"} == given
+    objects = ("prior", "clusterer")
+    given = {k: v for k, v in model.get_params(deep=False).items() if k not in objects}
+    assert {k: v for k, v in loaded.get_params().items() if k not in objects} == given
 
 
-@pytest.mark.parametrize("name", ["default", "prior of points", "centres that abstain"])
-def test_the_elicited_prior_comes_back(name, tmp_path):
+@pytest.mark.parametrize(
+    "name",
+    [
+        "default",
+        "prior of points",
+        "centres that abstain",
+        "expert's prior",
+        "Student's prior",
+        "an earlier model as prior",
+    ],
+)
+def test_mixtures_come_back(name, tmp_path):
     X, parameters = VARIANTS[name]
     model = fit(X, **parameters)
     prior = load_model(saved(model, tmp_path)).prior_
+    assert type(prior) is type(model.prior_)
+    assert prior.describe() == model.prior_.describe()
     assert prior.weights.tobytes() == model.prior_.weights.tobytes()
     assert prior.means.tobytes() == model.prior_.means.tobytes()
     assert len(prior.factors) == len(model.prior_.factors)
@@ -200,6 +238,52 @@ def test_priors_that_are_no_mixture_are_left_out_and_named(tmp_path):
     assert (load_model(path).prior_.means == again.prior_.means).all()
 
 
+@pytest.mark.parametrize(
+    "prior",
+    [KernelPrior(), SamplerPrior(stats.multivariate_normal(IRIS.mean(axis=0)))],
+    ids=["rows of the data", "code"],
+)
+def test_priors_that_hold_rows_or_code_are_left_out(prior, tmp_path):
+    model = fit(prior=prior)
+    loaded = load_model(saved(model, tmp_path))
+    with pytest.raises(AttributeError, match="model files hold mixtures only"):
+        _ = loaded.prior_
+    with pytest.raises(ValueError, match="no prior to carry over: prior_ of this model was a"):
+        ModelPrior(loaded)
+
+
+def test_a_mixture_that_draws_in_its_own_way_is_left_out(model, tmp_path):
+    class Shifted(GaussianMixture):
+        def sample(self, n, generator):
+            return super().sample(n, generator) + 1
+
+    class ShiftedPrior:
+        def prepare(self, X, reference, scale):
+            return Shifted(np.ones(1), X[:1].astype(float), (np.eye(4),))
+
+    loaded = load_model(saved(fit(prior=ShiftedPrior()), tmp_path))
+    with pytest.raises(AttributeError, match="prior_ of this model was a Shifted"):
+        _ = loaded.prior_
+
+
+def test_a_loaded_model_is_a_prior_like_the_one_that_was_saved(model, tmp_path):
+    loaded = load_model(saved(model, tmp_path))
+    first, second = (fit(IRIS + 0.1, prior=ModelPrior(one)) for one in (model, loaded))
+    assert first.memberships_.tobytes() == second.memberships_.tobytes()
+    assert first.prior_.matched == second.prior_.matched == {0: 0, 1: 1, 2: 2}
+
+
+def test_failed_replicas_have_no_vote_in_a_loaded_model(tmp_path):
+    X, parameters = VARIANTS["another clusterer"]
+    model = fit(X, **parameters)
+    assert 0 < model.n_failed_ < 20
+    loaded = load_model(saved(model, tmp_path))
+    assert loaded.n_failed_ == model.n_failed_
+    assert (loaded.predict_proba(X) == model.predict_proba(X)).all()
+    with pytest.raises(TypeError, match="SometimesFails, not stored in the model file"):
+        loaded.fit(X)
+
+
 def test_parameters_that_are_objects_are_left_out_and_named(tmp_path):
     model = fit(random_state=np.random.RandomState(3), callbacks=lambda done, total: None)
     loaded = load_model(saved(model, tmp_path))
@@ -208,6 +292,13 @@ def test_parameters_that_are_objects_are_left_out_and_named(tmp_path):
     assert loaded.callbacks is None
     with pytest.raises(ValueError, match="RandomState, not stored in the model file"):
         loaded.fit(IRIS)
+
+
+def test_clusterers_that_vote_themselves_are_refused(tmp_path):
+    model = fit(clusterer=KMeans(n_init=1), n_replicas=10)
+    with pytest.raises(ValueError, match="holds centres only"):
+        model.save(tmp_path / "model.bbc")
+    assert os.listdir(tmp_path) == []
 
 
 def test_voters_that_are_not_centres_are_refused(model, tmp_path):

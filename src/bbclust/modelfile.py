@@ -16,8 +16,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bbclust.priors import GaussianMixture
-from bbclust.sealed import Sealed, SealedFileError, read_sealed, write_sealed
+from bbclust.priorfile import StoredPrior, prior_arrays, prior_details, prior_of
+from bbclust.sealed import (
+    Sealed,
+    SealedFileError,
+    check_array,
+    read_sealed,
+    require,
+    write_sealed,
+)
 from bbclust.validation import MAX_CLUSTERS
 from bbclust.version import __version__
 from bbclust.voters import CenterVoters
@@ -45,6 +52,8 @@ RESULT_NUMBERS = {
     "max_pairwise_entropy_se_": float,
     "n_undrawn_": int,
     "n_abstentions_": int,
+    "n_abstained_votes_": int,
+    "n_failed_": int,
     "n_iter_": int,
 }
 
@@ -79,7 +88,7 @@ class StoredModel:
         Type of the rows it was fitted to, "float32" or "float64".
     feature_names : tuple of str or None
     voters : CenterVoters
-    prior : GaussianMixture, Unstored or None
+    prior : a mixture, Unstored or None
         The prepared prior.
     results : dict
         Fitted attributes: those of :data:`RESULT_ARRAYS` and :data:`RESULT_NUMBERS` that the
@@ -93,7 +102,7 @@ class StoredModel:
     dtype: str
     feature_names: tuple[str, ...] | None
     voters: CenterVoters
-    prior: GaussianMixture | Unstored | None
+    prior: StoredPrior | Unstored | None
     results: dict[str, Any]
     metadata: dict[str, Any] = field(default_factory=dict)
 
@@ -142,13 +151,10 @@ def _to_sealed(model: StoredModel, precision: str) -> Sealed:
         "origin": voters.origin,
     }
     arrays |= {name: results[name] for name in RESULT_ARRAYS if name in results}
-    if isinstance(model.prior, GaussianMixture):
-        arrays |= {
-            "prior_weights": model.prior.weights,
-            "prior_means": model.prior.means,
-            "prior_factor_rows": model.prior.factor_rows,
-            "prior_factor_offsets": model.prior.factor_offsets,
-        }
+    details: dict[str, Any] = {}
+    if isinstance(model.prior, StoredPrior):
+        arrays |= prior_arrays(model.prior)
+        details = prior_details(model.prior)
     unstored = {k: v.kind for k, v in model.parameters.items() if isinstance(v, Unstored)}
     numbers = {
         name: kind(results[name]) for name, kind in RESULT_NUMBERS.items() if name in results
@@ -165,6 +171,8 @@ def _to_sealed(model: StoredModel, precision: str) -> Sealed:
     }
     if "worst_pair_" in results:
         header["worst_pair_"] = results["worst_pair_"]
+    if details:
+        header["prior"] = details
     if model.metadata:
         header["metadata"] = model.metadata
     return Sealed("model", SCHEMA, header, arrays)
@@ -174,14 +182,15 @@ def _from_sealed(sealed: Sealed) -> StoredModel:
     header, arrays = sealed.header, dict(sealed.arrays)
     voters = _voters(arrays)
     _, K, d = voters.centers.shape
-    prior = _prior(arrays, d)
+    details = _table(header, "prior") if "prior" in header else {}
+    prior: StoredPrior | Unstored | None = prior_of(arrays, details, d)
     kind = _text_or_none(header, "unstored_prior")
     if kind is not None:
-        _require(prior is None, "it has a prior and says it has none")
+        require(prior is None, "it has a prior and says it has none")
         prior = Unstored(kind)
     results = _result_arrays(arrays, voters.centers.shape) | _result_numbers(header)
-    _require(not arrays, "it holds an array that no model has")
-    _require("reference_centers_" in results, "it has no reference centres")
+    require(not arrays, "it holds an array that no model has")
+    require("reference_centers_" in results, "it has no reference centres")
     if "worst_pair_" in header:
         results["worst_pair_"] = _worst_pair(header["worst_pair_"], K)
     return StoredModel(
@@ -198,46 +207,21 @@ def _from_sealed(sealed: Sealed) -> StoredModel:
 
 def _voters(arrays: dict[str, npt.NDArray[Any]]) -> CenterVoters:
     for name in ("replica_centers_", "occupied", "origin"):
-        _require(name in arrays, f"it has no {name.strip('_')}")
+        require(name in arrays, f"it has no {name.strip('_')}")
     centers = arrays.pop("replica_centers_")
     occupied, origin = arrays.pop("occupied"), arrays.pop("origin")
-    _require(centers.ndim == 3 and 0 not in centers.shape, "it has no centres")
-    _require(centers.shape[1] <= MAX_CLUSTERS, "it has too many clusters")
-    _require(centers.dtype in (np.float64, np.float32), "its centres are not numbers")
-    _check_array(occupied, "|b1", centers.shape[:2])
-    _check_array(origin, "<f8", centers.shape[2:])
-    _require(bool(occupied.any(axis=1).all()), "one of its replicas has no cluster")
+    require(centers.ndim == 3 and 0 not in centers.shape, "it has no centres")
+    require(centers.shape[1] <= MAX_CLUSTERS, "it has too many clusters")
+    require(centers.dtype in (np.float64, np.float32), "its centres are not numbers")
+    check_array(occupied, "|b1", centers.shape[:2])
+    check_array(origin, "<f8", centers.shape[2:])
+    require(bool(occupied.any()), "it has no cluster")  # a single replica may have failed
     with np.errstate(over="ignore", invalid="ignore"):
         if centers.dtype == np.float32:
             centers = centers + origin
         distances = centers - origin
-    _require(bool(np.isfinite(distances).all()), "its centres are not finite numbers")
+    require(bool(np.isfinite(distances).all()), "its centres are not finite numbers")
     return CenterVoters(centers, occupied, origin)
-
-
-def _prior(arrays: dict[str, npt.NDArray[Any]], d: int) -> GaussianMixture | Unstored | None:
-    names = ("prior_weights", "prior_means", "prior_factor_rows", "prior_factor_offsets")
-    found = [arrays.pop(name) for name in names if name in arrays]
-    if not found:
-        return None
-    _require(len(found) == len(names), "its prior is not complete")
-    weights, means, rows, offsets = found
-    _require(means.ndim == rows.ndim == 2 and len(means) > 0, "its prior has no component")
-    n_components, n_rows = len(means), len(rows)
-    _check_array(weights, "<f8", (n_components,))
-    _check_array(means, "<f8", (n_components, d))
-    _check_array(rows, "<f8", (n_rows, d))
-    _check_array(offsets, "<i8", (n_components + 1,))
-    _require(all(bool(np.isfinite(values).all()) for values in found), "its prior is not finite")
-    with np.errstate(over="ignore"):
-        total = float(weights.sum())
-    _require(bool((weights >= 0).all()) and 0 < total < np.inf, "its prior has impossible weights")
-    inside = bool(((offsets >= 0) & (offsets <= n_rows)).all())
-    ends = offsets[0] == 0 and offsets[-1] == n_rows
-    _require(inside and ends, "the components of its prior overlap")
-    ranks = np.diff(offsets)
-    _require(bool(((ranks >= 0) & (ranks <= d)).all()), "the components of its prior overlap")
-    return GaussianMixture(weights, means, tuple(np.split(rows, offsets[1:-1])))
 
 
 def _result_arrays(
@@ -248,21 +232,21 @@ def _result_arrays(
     for name, (dtype, axes) in RESULT_ARRAYS.items():
         if name in arrays:
             values = results[name] = arrays.pop(name)
-            _check_array(values, dtype, tuple(lengths[axis] for axis in axes))
+            check_array(values, dtype, tuple(lengths[axis] for axis in axes))
             # the margin of an alignment may be undefined
             known = name == "alignment_margin_" or bool(np.isfinite(values).all())
-            _require(known, f"{name} holds NaN or infinity")
+            require(known, f"{name} holds NaN or infinity")
     return results
 
 
 def _result_numbers(header: Mapping[str, Any]) -> dict[str, Any]:
     numbers = _table(header, "numbers")
-    _require(numbers.keys() <= RESULT_NUMBERS.keys(), _UNKNOWN)
+    require(numbers.keys() <= RESULT_NUMBERS.keys(), _UNKNOWN)
     results: dict[str, Any] = {}
     for name, value in numbers.items():
         if RESULT_NUMBERS[name] is float and value is None:
             value = float("nan")
-        _require(type(value) is RESULT_NUMBERS[name], f"{name} is not a number")
+        require(type(value) is RESULT_NUMBERS[name], f"{name} is not a number")
         results[name] = value
     return results
 
@@ -270,8 +254,8 @@ def _result_numbers(header: Mapping[str, Any]) -> dict[str, Any]:
 def _parameters(header: Mapping[str, Any]) -> dict[str, Any]:
     stored, unstored = _table(header, "parameters"), _table(header, "unstored_parameters")
     plain = all(value is None or isinstance(value, _PLAIN) for value in stored.values())
-    _require(plain and all(isinstance(kind, str) for kind in unstored.values()), _UNKNOWN)
-    _require(not stored.keys() & unstored.keys(), _UNKNOWN)
+    require(plain and all(isinstance(kind, str) for kind in unstored.values()), _UNKNOWN)
+    require(not stored.keys() & unstored.keys(), _UNKNOWN)
     return stored | {name: Unstored(kind) for name, kind in unstored.items()}
 
 
@@ -279,16 +263,16 @@ def _feature_names(header: Mapping[str, Any], d: int) -> tuple[str, ...] | None:
     names = header.get("feature_names")
     if names is None:
         return None
-    _require(isinstance(names, list) and len(names) == d, f"it does not name its {d} features")
-    _require(all(isinstance(name, str) for name in names), "its features have no names")
+    require(isinstance(names, list) and len(names) == d, f"it does not name its {d} features")
+    require(all(isinstance(name, str) for name in names), "its features have no names")
     return tuple(names)
 
 
 def _worst_pair(pair: Any, n_clusters: int) -> tuple[int, int] | None:
     if pair is None:
         return None
-    _require(isinstance(pair, list) and len(pair) == 2, _UNKNOWN)
-    _require(all(type(k) is int and 0 <= k < n_clusters for k in pair), _UNKNOWN)
+    require(isinstance(pair, list) and len(pair) == 2, _UNKNOWN)
+    require(all(type(k) is int and 0 <= k < n_clusters for k in pair), _UNKNOWN)
     return pair[0], pair[1]
 
 
@@ -301,30 +285,20 @@ def _table(header: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _dtype(header: Mapping[str, Any]) -> str:
     dtype = _text(header, "dtype")
-    _require(dtype in PRECISIONS, "the type of its rows is unknown")
+    require(dtype in PRECISIONS, "the type of its rows is unknown")
     return dtype
 
 
 def _text(header: Mapping[str, Any], name: str) -> str:
     value = _text_or_none(header, name)
-    _require(value is not None, f"its {name} is missing")
+    require(value is not None, f"its {name} is missing")
     return str(value)
 
 
 def _text_or_none(header: Mapping[str, Any], name: str) -> str | None:
     value = header.get(name)
-    _require(value is None or isinstance(value, str), f"its {name} is not a word")
+    require(value is None or isinstance(value, str), f"its {name} is not a word")
     return value
-
-
-def _check_array(values: npt.NDArray[Any], dtype: str, shape: tuple[int, ...]) -> None:
-    _require(values.dtype == np.dtype(dtype), f"an array is of {values.dtype}, not {dtype}")
-    _require(values.shape == shape, f"an array has shape {values.shape}, not {shape}")
-
-
-def _require(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise SealedFileError(otherwise)
 
 
 _PLAIN_DATA = "give a dict of words, numbers, lists and such dicts, with words as names"

@@ -22,7 +22,7 @@ from bbclust.modelfile import (
     storable,
     write_model,
 )
-from bbclust.priors import GaussianMixture
+from bbclust.priorfile import is_storable
 from bbclust.validation import check_choice
 from bbclust.voters import CenterVoters, Voters
 
@@ -98,7 +98,7 @@ class SavedToFile(BaseEstimator):  # type: ignore[misc]
                 "centres only: leave clusterer=None, or keep the object itself by pickle."
             )
         prior = vars(self).get("prior_", getattr(self, "_unstored_prior", None))
-        if prior is not None and not isinstance(prior, GaussianMixture | Unstored):
+        if not (prior is None or isinstance(prior, Unstored) or is_storable(prior)):
             prior = Unstored(type(prior).__name__)
         parameters = self.get_params(deep=False)
         parameters.pop("callbacks", None)  # whoever watches the fit is no part of the model
@@ -164,12 +164,12 @@ class NotInFiles:
 
 
 class PriorOfFile(NotInFiles):
-    """The prepared prior: model files hold it if it is a Gaussian mixture."""
+    """The prepared prior: model files hold it if it is a mixture."""
 
     def __get__(self, model: SavedToFile | None, owner: type) -> Any:
         if model is not None and hasattr(model, "_unstored_prior"):
             raise AttributeError(
                 f"prior_ of this model was a {model._unstored_prior.kind}, and model files hold "
-                "Gaussian mixtures only: prepare that prior again."
+                "mixtures only: prepare that prior again."
             )
         return super().__get__(model, owner)

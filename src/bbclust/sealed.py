@@ -81,6 +81,18 @@ def naming(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
         raise SealedFileError(f"{path} cannot be read as a bbclust {kind}: {error}.") from None
 
 
+def require(holds: bool, otherwise: str) -> None:
+    """Refuse a file, with half a sentence that :func:`naming` completes."""
+    if not holds:
+        raise SealedFileError(otherwise)
+
+
+def check_array(values: npt.NDArray[Any], dtype: str, shape: tuple[int, ...]) -> None:
+    """Refuse a file in which an array is of another type or shape than agreed."""
+    require(values.dtype == np.dtype(dtype), f"an array is of {values.dtype}, not {dtype}")
+    require(values.shape == shape, f"an array has shape {values.shape}, not {shape}")
+
+
 def seal(sealed: Sealed) -> bytes:
     """The bytes of a sealed file."""
     arrays = {name: _portable(values) for name, values in sealed.arrays.items()}
