@@ -11,6 +11,7 @@ except ModuleNotFoundError as error:
         'bbclust.plots draws with matplotlib, which is not installed: pip install "bbclust[plot]".'
     ) from error
 
+from bbclust.plots.palette import colors_across_k
 from bbclust.plots.selection_curves import SelectionCurvesDisplay
 
-__all__ = ["SelectionCurvesDisplay"]
+__all__ = ["SelectionCurvesDisplay", "colors_across_k"]
