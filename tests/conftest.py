@@ -13,3 +13,13 @@ _FIRST, _, _LAST = os.environ.get("BBCLUST_TEST_SEEDS", "0").partition("-")
 @pytest.fixture(params=range(int(_FIRST), int(_LAST or _FIRST) + 1))
 def seed(request):
     return request.param
+
+
+@pytest.fixture
+def without_a_screen():
+    """Pyplot that draws into memory, and forgets its figures afterwards."""
+    from matplotlib import pyplot
+
+    pyplot.switch_backend("Agg")
+    yield
+    pyplot.close("all")

@@ -1,4 +1,4 @@
-"""Displays: what is drawn is what was fitted."""
+"""The display of the selection curves: what is drawn is what was fitted."""
 
 import importlib
 import sys
@@ -18,12 +18,7 @@ from bbclust.plots.palette import SERIES
 MEASURES = ("max_pairwise_entropy", "mean_entropy")
 SCALES = (1, 1.5, 3)
 
-
-@pytest.fixture(autouse=True)
-def _without_a_screen():
-    pyplot.switch_backend("Agg")
-    yield
-    pyplot.close("all")
+pytestmark = pytest.mark.usefixtures("without_a_screen")
 
 
 @pytest.fixture(scope="module")

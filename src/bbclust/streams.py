@@ -33,6 +33,7 @@ class Stage(IntEnum):
     SELECTION_SAMPLE = 14
     CLUSTERER = 15
     PRIOR_SKETCH = 16
+    DISPLAY = 17
 
 
 def root_seed(random_state: int | RandomState | None) -> int:

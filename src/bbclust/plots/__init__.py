@@ -11,7 +11,16 @@ except ModuleNotFoundError as error:
         'bbclust.plots draws with matplotlib, which is not installed: pip install "bbclust[plot]".'
     ) from error
 
+from bbclust.plots.data_map import DataMapDisplay
+from bbclust.plots.entropy_map import EntropyMapDisplay
 from bbclust.plots.palette import colors_across_k
+from bbclust.plots.prior_and_data import PriorAndDataDisplay
 from bbclust.plots.selection_curves import SelectionCurvesDisplay
 
-__all__ = ["SelectionCurvesDisplay", "colors_across_k"]
+__all__ = [
+    "DataMapDisplay",
+    "EntropyMapDisplay",
+    "PriorAndDataDisplay",
+    "SelectionCurvesDisplay",
+    "colors_across_k",
+]

@@ -23,6 +23,7 @@ from matplotlib.ticker import (
 )
 from sklearn.exceptions import NotFittedError
 
+from bbclust.plots.canvas import axes_or_new
 from bbclust.plots.palette import INK, MARKERS, SERIES
 from bbclust.selection import KSelector
 from bbclust.validation import check_choice
@@ -157,10 +158,7 @@ class SelectionCurvesDisplay:
         -------
         self
         """
-        if ax is None:
-            from matplotlib import pyplot  # only here: it may look for a screen
-
-            _, ax = pyplot.subplots(layout="constrained")
+        ax = axes_or_new(ax)
         curves = split_curves(self.curves, self.measure)
         self.ax_: Axes = ax
         self.figure_: FigureBase = ax.figure
