@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
@@ -113,6 +113,7 @@ def test_colours_that_are_no_longer_used_come_again():
     assert colors_across_k(partitions) == [(0, 1), (0,), (0, 1)]
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**32 - 1))
 def test_every_partition_has_as_many_colours_as_clusters(first, second, seed):
     generator = np.random.default_rng(seed)
