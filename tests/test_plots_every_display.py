@@ -13,7 +13,7 @@ from matplotlib.text import Text
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 
-from bbclust import BBC, KSelector, plots
+from bbclust import BBC, BagClust1, KSelector, load_model, plots
 from bbclust.plots.palette import SERIES
 
 pytestmark = pytest.mark.usefixtures("without_a_screen")
@@ -153,8 +153,34 @@ def test_other_things_are_refused(name):
         draw(name, "iris", X)
     with pytest.raises(TypeError, match="must be a fitted BBC or KSelector, got <class"):
         draw(name, BBC, X)
-    with pytest.raises(AttributeError, match=r"This KMeans has no .*_, which is what the display"):
+    with pytest.raises(AttributeError, match="This KMeans cannot be drawn: 'KMeans' object has no"):
         draw(name, KMeans(2, n_init=1).fit(X), X)
+
+
+@pytest.fixture
+def loaded(tmp_path):
+    model(3, 4).save(tmp_path / "model.bbc")
+    return load_model(tmp_path / "model.bbc")
+
+
+@pytest.mark.parametrize("name", ["PairwiseHeatmapDisplay", "AlignmentMarginsDisplay"])
+def test_models_from_a_file_are_drawn_without_their_rows(name, loaded):
+    assert draw(name, loaded, None).ax_.has_data()
+
+
+@pytest.mark.parametrize("name", [*OF_ROWS, "MembershipBarsDisplay", "EntropyHistogramDisplay"])
+def test_models_from_a_file_say_that_they_have_no_rows(name, loaded):
+    with pytest.raises(AttributeError, match=r"This BBC cannot be drawn: .* loaded from a file"):
+        draw(name, loaded, data(3, 4))
+
+
+def test_other_bagged_models_are_drawn():
+    X = data(3, 4)
+    bagged = BagClust1(3, n_replicas=80, random_state=0).fit(X)
+    for name in set(EVERY) - {"PriorAndDataDisplay"}:
+        assert draw(name, bagged, X).ax_.has_data()
+    with pytest.raises(ValueError, match="used no prior"):
+        draw("PriorAndDataDisplay", bagged, X)
 
 
 def test_selectors_without_a_model_are_refused():

@@ -6,14 +6,15 @@ import polars as pl
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
-from scipy.stats import chi2
+from scipy.stats import chi2, f
 
 from bbclust import BBC, KSelector
 from bbclust.datasets import load_iris, make_paper_dataset
 from bbclust.plots import DataMapDisplay, EntropyMapDisplay, PriorAndDataDisplay
-from bbclust.plots.ellipses import ellipse_of_gaussian, ellipse_of_points
+from bbclust.plots.ellipses import ellipse_of_distribution, ellipse_of_points
 from bbclust.plots.palette import SERIES
 from bbclust.plots.projection import choose_projection, choose_rows
+from bbclust.priors import StudentMixturePrior
 
 MAPS = (DataMapDisplay, EntropyMapDisplay, PriorAndDataDisplay)
 IRIS = load_iris().data
@@ -282,18 +283,28 @@ def test_ellipse_of_normal_points_is_that_of_their_distribution(seed):
     n, covariance = 20_000, np.array([[4.0, 1.0], [1.0, 1.0]])
     points = np.random.default_rng(seed).multivariate_normal([3, -1], covariance, size=n)
     ellipse = ellipse_of_points(points, 0.95)
-    truth = ellipse_of_gaussian(np.array([3.0, -1.0]), covariance, 0.95)
+    truth = ellipse_of_distribution(np.array([3.0, -1.0]), covariance, 0.95)
     # Standard errors are about 1% for half axes and 0.01 for the centre: five of them.
     np.testing.assert_allclose(ellipse.half_axes, truth.half_axes, rtol=0.08)
     np.testing.assert_allclose(ellipse.center, truth.center, atol=0.1)
 
 
 def test_ellipse_of_a_gaussian_has_the_radius_of_chi_squared():
-    ellipse = ellipse_of_gaussian(np.zeros(2), np.diag([1.0, 9.0]), 0.95)
+    ellipse = ellipse_of_distribution(np.zeros(2), np.diag([1.0, 9.0]), 0.95)
     np.testing.assert_allclose(ellipse.half_axes, np.sqrt(chi2.ppf(0.95, 2)) * np.array([3, 1]))
     np.testing.assert_allclose(np.abs(ellipse.directions), [[0, 1], [1, 0]])
-    flat = ellipse_of_gaussian(np.zeros(2), np.diag([4.0, 0.0]), 0.95)
+    flat = ellipse_of_distribution(np.zeros(2), np.diag([4.0, 0.0]), 0.95)
     np.testing.assert_allclose(flat.half_axes, [2 * 1.959964, 0], rtol=1e-6)
+
+
+def test_ellipse_of_a_student_distribution_holds_its_share(seed):
+    generator = np.random.default_rng(seed)
+    n, df = 20_000, 3
+    stretch = np.sqrt(df / generator.chisquare(df, size=n))
+    points = stretch[:, None] * generator.normal(size=(n, 2)) * [2, 1]
+    ellipse = ellipse_of_distribution(np.zeros(2), np.diag([4.0, 1.0]), 0.95, df)
+    inside = (((points / ellipse.half_axes) ** 2).sum(axis=1) < 1).mean()
+    assert abs(inside - 0.95) < 5 * np.sqrt(0.95 * 0.05 / n)
 
 
 def test_ellipses_turn_with_the_points():
@@ -344,6 +355,20 @@ def test_draws_of_the_prior_fall_into_its_ellipses(iris):
     assert inside.mean() > 0.95 - 5 * np.sqrt(0.95 * 0.05 / 200)
 
 
+def test_student_priors_have_larger_ellipses_and_stray_draws_are_counted():
+    gaussian = PriorAndDataDisplay.from_estimator(fit(IRIS), IRIS, ax=axes())
+    student = fit(IRIS, prior=StudentMixturePrior(df=1))
+    display = PriorAndDataDisplay.from_estimator(student, IRIS, ax=axes())
+    for wide, narrow in zip(display.ellipses_, gaussian.ellipses_, strict=True):
+        ratio = np.sqrt(2 * f.ppf(0.95, 2, 1) / chi2.ppf(0.95, 2))
+        assert wide.width == pytest.approx(ratio * narrow.width)
+    n_outside = len(display.draws) - len(display.draws_.get_offsets())
+    assert n_outside > 0
+    texts = [text.get_text() for text in display.legend_.get_texts()]
+    assert f"draws of the prior, {n_outside} outside" in texts
+    assert "draws of the prior" in [text.get_text() for text in gaussian.legend_.get_texts()]
+
+
 class UniformPrior:
     def prepare(self, X, reference, scale):
         return self
@@ -359,7 +384,7 @@ def test_other_priors_are_drawn_without_ellipses():
     assert draws.min() > 4
     assert draws.max() < 8
     assert display.ellipses_ == []
-    assert "95% of a Gaussian" not in [text.get_text() for text in display.legend_.get_texts()]
+    assert "95% of a component" not in [text.get_text() for text in display.legend_.get_texts()]
 
 
 def test_a_model_without_a_prior_is_refused():

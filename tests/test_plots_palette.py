@@ -108,6 +108,11 @@ def test_a_cluster_without_rows_in_common_gets_a_new_colour():
     assert colors_across_k([before, np.array([0, 0, 1, 2])]) == [(0, 1), (1, 2, 3)]
 
 
+def test_noise_has_no_colour_to_pass_on():
+    before, after = np.array([0, 0, 1, -1, -1, -1]), np.array([1, 1, 0, 0, 0, -1])
+    assert colors_across_k([before, after]) == [(0, 1), (1, 0)]
+
+
 def test_colours_that_are_no_longer_used_come_again():
     partitions = [np.array([0, 0, 1, 1]), np.array([0, 0, 0, 0]), np.array([0, 0, 0, 1])]
     assert colors_across_k(partitions) == [(0, 1), (0,), (0, 1)]

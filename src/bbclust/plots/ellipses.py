@@ -1,4 +1,4 @@
-"""Ellipses that hold a given share of points, or of a Gaussian, in the plane."""
+"""Ellipses in the plane that hold a given share of points, or of a distribution."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.patches import Ellipse
-from scipy.stats import chi2
+from scipy.stats import chi2, f
 
 Array = npt.NDArray[np.float64]
 
@@ -79,15 +79,28 @@ def _distances(along: Array, spreads: Array) -> Array:
     return np.where(off.any(axis=1), np.inf, np.hypot(scaled[:, 0], scaled[:, 1]))
 
 
-def ellipse_of_gaussian(mean: Array, covariance: Array, level: float) -> PlanarEllipse:
-    """The ellipse of equal density that holds a share of a Gaussian, which may be singular.
+def ellipse_of_distribution(
+    mean: Array, scale: Array, level: float, df: float = np.inf
+) -> PlanarEllipse:
+    """The ellipse of equal density that holds a share of a Gaussian or Student distribution.
 
-    Its squared radius is the quantile of chi-squared with as many degrees of freedom as the
-    covariance, (2, 2), has rank.
+    Its squared radius is r times the quantile of the F distribution with r and ``df`` degrees of
+    freedom, where r is the rank of the scale matrix; for a Gaussian, that is the quantile of
+    chi-squared.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (2,)
+    scale : ndarray of shape (2, 2)
+        Covariance of a Gaussian, scale matrix of a Student distribution; it may be singular.
+    level : float in (0, 1)
+    df : float, default=inf
+        Degrees of freedom; infinite for a Gaussian.
     """
-    spreads, directions = _principal_spreads(covariance)
+    spreads, directions = _principal_spreads(scale)
     rank = max(int((spreads > 0).sum()), 1)
-    return PlanarEllipse(mean, float(np.sqrt(chi2.ppf(level, rank))) * spreads, directions)
+    square = chi2.ppf(level, rank) if np.isinf(df) else rank * f.ppf(level, rank, df)
+    return PlanarEllipse(mean, float(np.sqrt(square)) * spreads, directions)
 
 
 def check_level(level: object) -> None:

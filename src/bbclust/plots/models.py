@@ -38,12 +38,14 @@ def fitted_model(model: Any, *needed: str) -> Any:
                 "set refit=True, or fit a BBC with its best_k_."
             )
         model = model.best_estimator_
-    missing = [name for name in needed if not hasattr(model, name)]
-    if missing:
-        raise AttributeError(
-            f"This {type(model).__name__} has no {missing[0]}, which is what the display draws: "
-            "make the display from arrays of your own instead."
-        )
+    for name in needed:
+        try:
+            getattr(model, name)
+        except AttributeError as error:  # a model from a file says why in its own words
+            raise AttributeError(
+                f"This {type(model).__name__} cannot be drawn: {error}\n"
+                "A display can also be made from arrays of your own."
+            ) from None
     return model
 
 

@@ -85,7 +85,8 @@ def colors_across_k(
     Parameters
     ----------
     partitions : sequence of int arrays of shape (n,)
-        Labels 0 .. K-1 of the same rows, for one K after the other.
+        Labels 0 .. K-1 of the same rows, for one K after the other; -1 is noise. The last cluster
+        should have rows: ``reference_labels_`` are safe.
 
     Returns
     -------
@@ -109,7 +110,8 @@ def colors_across_k(
         if i:
             before = chosen[-1]
             shared = np.zeros((len(before), n_clusters), dtype=np.int64)
-            np.add.at(shared, (partitions[i - 1], labels), 1)
+            clustered = (partitions[i - 1] >= 0) & (labels >= 0)
+            np.add.at(shared, (partitions[i - 1][clustered], labels[clustered]), 1)
             matches = zip(*linear_sum_assignment(shared, maximize=True), strict=True)
             inherited = {int(new): before[old] for old, new in matches if shared[old, new] > 0}
         unused = (index for index in count() if index not in before)

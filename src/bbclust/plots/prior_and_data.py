@@ -23,7 +23,7 @@ from bbclust.plots.canvas import (
     set_title,
 )
 from bbclust.plots.data_map import draw_rows, marker_area
-from bbclust.plots.ellipses import check_level, ellipse_of_gaussian
+from bbclust.plots.ellipses import check_level, ellipse_of_distribution
 from bbclust.plots.models import column_names, fitted_model, rows_of_fit
 from bbclust.plots.palette import FAINT, INK, own_colors
 from bbclust.plots.projection import (
@@ -33,19 +33,21 @@ from bbclust.plots.projection import (
     label_axes,
     shown_note,
 )
-from bbclust.priors import GaussianMixture
+from bbclust.priors import GaussianMixture, StudentMixture
 from bbclust.streams import Stage, stream_generator
 
 Array = npt.NDArray[np.float64]
 
+VIEW_MARGIN = 0.75  # of the width of 90% of the draws: four standard deviations of one Gaussian
 MAX_POINTS = 2_000  # of the rows and of the draws: more would hide each other
 
 
 class PriorAndDataDisplay:
     """Draws from the prior F0, in grey, behind the rows, in the colours of their clusters.
 
-    If the prior is a mixture of Gaussians, an ellipse around each component holds 95% of it. Rows
-    lie where :class:`~bbclust.plots.DataMapDisplay` puts them.
+    If the prior is a mixture of Gaussian or Student distributions, an ellipse around each holds 95%
+    of it. Rows lie where :class:`~bbclust.plots.DataMapDisplay` puts them. Draws that a heavy tail
+    throws far out are left out and counted in the legend.
 
     Parameters
     ----------
@@ -60,13 +62,15 @@ class PriorAndDataDisplay:
     n_clusters : int
         K.
     means : ndarray of shape (components, 2), optional
-        Centres of the prior's Gaussians in the same two dimensions.
-    covariances : ndarray of shape (components, 2, 2), optional
-        Their covariances.
+        Centres of the prior's components in the same two dimensions.
+    scales : ndarray of shape (components, 2, 2), optional
+        Their covariances, or scale matrices of Student distributions.
+    df : float, default=inf
+        Degrees of freedom of the components; infinite for Gaussians.
     n_rows : int, optional
         How many rows there are, if ``points`` are a sample.
     level : float in (0, 1), default=0.95
-        Share of a Gaussian in its ellipse.
+        Share of a component in its ellipse.
     colors : sequence of K ints, optional
         Colour index of each cluster, as from :func:`~bbclust.plots.colors_across_k`.
 
@@ -76,10 +80,11 @@ class PriorAndDataDisplay:
     figure_ : matplotlib Figure
         The figure, or subfigure, of the axes.
     draws_ : matplotlib PathCollection
+        The draws, without those far out.
     scatters_ : list of matplotlib PathCollection
         The rows of each cluster.
     ellipses_ : list of matplotlib Ellipse
-        One per Gaussian of the prior.
+        One per component of the prior.
     legend_ : matplotlib Legend or None
 
     Examples
@@ -103,7 +108,8 @@ class PriorAndDataDisplay:
         axis_labels: tuple[str, str | None],
         n_clusters: int,
         means: Array | None = None,
-        covariances: Array | None = None,
+        scales: Array | None = None,
+        df: float = np.inf,
         n_rows: int | None = None,
         level: float = 0.95,
         colors: Sequence[int] | None = None,
@@ -114,7 +120,8 @@ class PriorAndDataDisplay:
         self.axis_labels = axis_labels
         self.n_clusters = n_clusters
         self.means = means
-        self.covariances = covariances
+        self.scales = scales
+        self.df = df
         self.n_rows = n_rows
         self.level = level
         self.colors = colors
@@ -144,7 +151,7 @@ class PriorAndDataDisplay:
             The columns to draw. By default the first two principal components of X if there are
             more than two columns.
         level : float in (0, 1), default=0.95
-            Share of a Gaussian of the prior in its ellipse.
+            Share of a component of the prior in its ellipse.
         max_points : int, default=2,000
             Of more rows, draw a random sample.
         colors : sequence of K ints, optional
@@ -167,7 +174,7 @@ class PriorAndDataDisplay:
         rows = choose_rows(np.zeros(len(X)), max_points)
         n_draws = int(np.clip(len(X), 200, MAX_POINTS))
         draws = fitted.prior_.sample(n_draws, stream_generator(0, Stage.DISPLAY))
-        means, covariances = _gaussians(fitted.prior_, projection)
+        means, scales = _components(fitted.prior_, projection)
         display = cls(
             points=projection.place(X[rows]),
             labels=fitted.labels_[rows],
@@ -175,7 +182,8 @@ class PriorAndDataDisplay:
             axis_labels=projection.axis_labels,
             n_clusters=fitted.memberships_.shape[1],
             means=means,
-            covariances=covariances,
+            scales=scales,
+            df=getattr(fitted.prior_, "df", np.inf),
             n_rows=len(X),
             level=level,
             colors=colors,
@@ -202,9 +210,8 @@ class PriorAndDataDisplay:
         self.figure_: FigureBase = ax.figure
         colors = own_colors(self.n_clusters, self.colors)
         area, _ = marker_area(len(self.draws))
-        self.draws_: PathCollection = ax.scatter(
-            self.draws[:, 0], self.draws[:, 1], s=area, color=FAINT, linewidths=0, zorder=1
-        )
+        x, y = self.draws[in_view(self.draws, self.points)].T
+        self.draws_: PathCollection = ax.scatter(x, y, s=area, color=FAINT, linewidths=0, zorder=1)
         certain = np.zeros(len(self.points))
         self.scatters_: list[PathCollection] = draw_rows(
             ax, self.points, self.labels, certain, colors
@@ -221,10 +228,10 @@ class PriorAndDataDisplay:
 
     def _draw_ellipses(self, ax: Axes) -> None:
         self.ellipses_: list[Ellipse] = []
-        if self.means is None or self.covariances is None:
+        if self.means is None or self.scales is None:
             return
-        for mean, covariance in zip(self.means, self.covariances, strict=True):
-            ellipse = ellipse_of_gaussian(mean, covariance, self.level)
+        for mean, scale in zip(self.means, self.scales, strict=True):
+            ellipse = ellipse_of_distribution(mean, scale, self.level, self.df)
             patch = ellipse.patch(
                 facecolor="none", edgecolor=INK, linewidth=1.6, linestyle="--", zorder=4
             )
@@ -233,16 +240,29 @@ class PriorAndDataDisplay:
 
     def _legend_entries(self, colors: Sequence[int]) -> list[Artist]:
         entries: list[Artist] = [*cluster_entries(colors)]
-        entries.append(marker_entry("draw of the prior", "o", FAINT, FAINT))
+        n_outside = int((~in_view(self.draws, self.points)).sum())
+        outside = f", {n_outside:,} outside" if n_outside else ""
+        entries.append(marker_entry(f"draws of the prior{outside}", "o", FAINT, FAINT))
         if self.ellipses_:
-            label = f"{self.level:.0%} of a Gaussian"
+            label = f"{self.level:.0%} of a component"
             entries.append(Line2D([], [], label=label, color=INK, linewidth=1.6, linestyle="--"))
         return entries
 
 
-def _gaussians(prior: Any, projection: Projection) -> tuple[Array | None, Array | None]:
-    """Means (components, 2) and covariances (components, 2, 2) of a Gaussian mixture, projected."""
-    if not isinstance(prior, GaussianMixture):
+def in_view(draws: Array, points: Array) -> npt.NDArray[np.bool_]:
+    """Which draws are near the rows or near most draws.
+
+    All of a Gaussian, but not the few of a heavy tail that would shrink the rest to a dot.
+    """
+    low, high = np.quantile(draws, [0.05, 0.95], axis=0)
+    low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
+    margin = VIEW_MARGIN * (high - low)
+    return np.asarray(((draws >= low - margin) & (draws <= high + margin)).all(axis=1))
+
+
+def _components(prior: Any, projection: Projection) -> tuple[Array | None, Array | None]:
+    """Means (components, 2) and scale matrices (components, 2, 2) of a mixture, projected."""
+    if not isinstance(prior, GaussianMixture | StudentMixture):
         return None, None
     means = projection.apply(prior.means)
     if projection.axis_labels[1] is None:  # strokes one above the other
