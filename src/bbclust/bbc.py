@@ -18,26 +18,26 @@ from bbclust.clusterers import Partition, cluster_reference, partition_from_labe
 from bbclust.ensemble import run_replicas
 from bbclust.entropy import entropy, mean_pairwise_entropy, worst_pair
 from bbclust.fitted import FittedEnsemble, Run
+from bbclust.precision import Precision, as_columns, measure_precision
 from bbclust.priors import ElicitedPrior, check_prepared
 from bbclust.replicas import Plan, Replicas, choose_evaluation_rows, join
 from bbclust.streams import root_seed
 from bbclust.table import Floats, Table, centered, make_table
 from bbclust.voters import CenterVoters, ModelVoters, Voters
 from bbclust.voting import (
-    mean_entropy_moves,
-    membership_se,
     memberships,
     nearest_center,
     pairwise_entropy_moves,
     standard_error,
 )
+from bbclust.watching import Watchable, Watchers
 
 AUTO_BLOCK = 100
 AUTO_CAP = 5_000
 FEW_VOTES = 20
 
 
-class BBC(FittedEnsemble):
+class BBC(Watchable, FittedEnsemble):
     """Bayesian Bagged Clustering: memberships from votes of bootstrap replicas.
 
     k-means partitions the data and elicits a Gaussian-mixture prior; the proper Bayesian bootstrap
@@ -84,7 +84,9 @@ class BBC(FittedEnsemble):
     mc_tol : float, default=0.01
         Precision for ``n_replicas="auto"``, in bits.
     callbacks : callable or list of callables, optional
-        Called as ``callback(done, total)`` after every block of replicas.
+        Called as ``callback(done, total)`` after every block of replicas. Callbacks of scikit-learn
+        1.9 and later, such as its progress bar, are set by ``set_callbacks``; if one of them asks
+        to stop, the fit ends with the replicas done so far.
     n_jobs : int, optional
         Threads; None is 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState instance or None
@@ -108,6 +110,10 @@ class BBC(FittedEnsemble):
         Its largest entry, and the Monte-Carlo standard error of that; 0 at K = 1.
     worst_pair_ : tuple of two ints, or None
         The clusters worst told apart; None at K = 1.
+    mc_trace_ : dict of arrays
+        How precise the results became: ``n_replicas``, ``mean_entropy_se`` and
+        ``max_membership_se``, the largest error of a membership. One entry per block of 100 with
+        ``n_replicas="auto"``, else one at the end; one more after ``add_replicas``.
     n_votes_ : ndarray of shape (n,)
         Votes on each row.
     membership_se_ : ndarray of shape (n, K)
@@ -228,15 +234,16 @@ class BBC(FittedEnsemble):
         self
         """
         self._check_parameters()
-        with check.all_or_nothing(self):
+        with check.all_or_nothing(self), Watchers(self, "replicas", X) as watchers:
             X = check.check_table(self, X, reset=True)
             weights = check.check_sample_weight(sample_weight, len(X))
             run = self._prepare(X, weights, reference_labels)
             if self.n_replicas == "auto":
-                replicas = self._run_until_precise(run)
+                replicas, trace = self._run_until_precise(run, watchers)
             else:
-                replicas = self._run_more(run, range(int(self.n_replicas)))
-            self._publish(run, replicas)
+                replicas = self._run_more(run, range(int(self.n_replicas)), watchers=watchers)
+                trace = [measure_precision(run.table, run.plan, replicas)]
+            self._publish(run, replicas, trace)
             notice = getattr(run.prior, "notice", None)
             if notice is not None:
                 warnings.warn(notice, UserWarning, stacklevel=2)
@@ -258,7 +265,9 @@ class BBC(FittedEnsemble):
         n_replicas = check.check_integer("n_replicas", n_replicas, minimum=1)
         more = range(self.n_replicas_, self.n_replicas_ + n_replicas)
         with check.all_or_nothing(self):
-            self._publish(run, join([self._replicas, self._run_more(run, more)]))
+            replicas = join([self._replicas, self._run_more(run, more)])
+            trace = [*self._trace, measure_precision(run.table, run.plan, replicas)]
+            self._publish(run, replicas, trace)
         return self
 
     def _check_parameters(self) -> None:
@@ -409,15 +418,25 @@ class BBC(FittedEnsemble):
             )
         return reference
 
-    def _run_more(self, run: Run, replicas: range, total: int | None = None) -> Replicas:
+    def _run_more(
+        self,
+        run: Run,
+        replicas: range,
+        total: int | None = None,
+        watchers: Watchers | None = None,
+    ) -> Replicas:
         total = replicas.stop if total is None else total
 
-        def report(done: int) -> None:
+        def report(done: int) -> bool:
             done += replicas.start
             if self.verbose:
                 print(f"{type(self).__name__}: {done} of {total} replicas", flush=True)
             for callback in check.check_callbacks(self.callbacks):
                 callback(done, total)
+            if watchers is None:
+                return False
+            watchers(done, total)
+            return watchers.stopped
 
         return run_replicas(
             run.table,
@@ -429,28 +448,27 @@ class BBC(FittedEnsemble):
             progress=report,
         )
 
-    def _run_until_precise(self, run: Run) -> Replicas:
-        replicas = self._run_more(run, range(AUTO_BLOCK), AUTO_CAP)
-        while replicas.n_replicas < AUTO_CAP and not self._is_precise(run, replicas):
+    def _run_until_precise(self, run: Run, watchers: Watchers) -> tuple[Replicas, list[Precision]]:
+        """Replicas in blocks until their errors are small enough, and the errors on the way."""
+        replicas = self._run_more(run, range(AUTO_BLOCK), AUTO_CAP, watchers)
+        trace = [measure_precision(run.table, run.plan, replicas)]
+        while replicas.n_replicas < AUTO_CAP and not (
+            trace[-1].reaches(self.mc_tol) or watchers.stopped
+        ):
             more = range(replicas.n_replicas, replicas.n_replicas + AUTO_BLOCK)
-            replicas = join([replicas, self._run_more(run, more, AUTO_CAP)])
-        return replicas
+            replicas = join([replicas, self._run_more(run, more, AUTO_CAP, watchers)])
+            trace.append(measure_precision(run.table, run.plan, replicas))
+        return replicas, trace
 
-    def _is_precise(self, run: Run, replicas: Replicas) -> bool:
-        return (
-            _mean_entropy_se(run, replicas) <= self.mc_tol
-            and float(membership_se(replicas.votes[replicas.votes.any(axis=1)]).max())
-            <= 5 * self.mc_tol
-        )
-
-    def _publish(self, run: Run, replicas: Replicas) -> None:
+    def _publish(self, run: Run, replicas: Replicas, trace: list[Precision]) -> None:
         """Set the fitted attributes."""
         if len(replicas.failures) == replicas.n_replicas:
             raise ValueError(
                 f"{self.clusterer!r} failed on every replica, the first time with "
                 f"{replicas.failures[0]}"
             )
-        self._run, self._replicas = run, replicas
+        self._run, self._replicas, self._trace = run, replicas, trace
+        self.mc_trace_ = as_columns(trace)
         reference, table = run.reference, run.table
         self.n_replicas_ = replicas.n_replicas
         self.replica_centers_ = replicas.centers
@@ -479,7 +497,7 @@ class BBC(FittedEnsemble):
         shares = self.memberships_ if run.counted is None else self.memberships_[run.counted]
         self.cluster_shares_ = np.average(shares, axis=0, weights=table.weights)
         self.mean_entropy_ = float(np.average(entropy(shares), weights=table.weights))
-        self.mean_entropy_se_ = _mean_entropy_se(run, replicas)
+        self.mean_entropy_se_ = trace[-1].mean_entropy_se
         self.pairwise_entropy_ = mean_pairwise_entropy(shares, table.weights)
         self.worst_pair_ = worst_pair(self.pairwise_entropy_)
         self.max_pairwise_entropy_ = 0.0
@@ -549,7 +567,3 @@ def _evaluation(
     """Labels by replica, their counts, and the weights of the evaluation points."""
     rows = run.plan.evaluation_rows
     return replicas.evaluation_labels, replicas.votes[rows], run.table.weights_or_ones()[rows]
-
-
-def _mean_entropy_se(run: Run, replicas: Replicas) -> float:
-    return standard_error(mean_entropy_moves(*_evaluation(run, replicas)))

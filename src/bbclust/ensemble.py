@@ -23,7 +23,7 @@ _BLOCK_WORK = 5e9
 # Replicas per process and block around a clusterer of unknown speed.
 _ADAPTED_BLOCK = 5
 
-Progress = Callable[[int], None]
+Progress = Callable[[int], bool]
 
 
 def run_block(
@@ -92,12 +92,15 @@ def run_replicas(
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> Replicas:
-    """Run replicas block by block; ``progress`` hears how many are done after each block."""
+    """Run replicas block by block.
+
+    ``progress`` hears how many are done after each block, and says whether that is enough.
+    """
     parts = []
     for block in _blocks(replicas, _block_size(table, reference, plan, n_jobs)):
         parts.append(run_block(table, reference, prior, plan, block, n_jobs=n_jobs))
-        if progress is not None:
-            progress(block.stop - replicas.start)
+        if progress is not None and progress(block.stop - replicas.start):
+            break
     return join(parts)
 
 

@@ -88,6 +88,7 @@ class FittedEnsemble(
     memberships_: Any = NotInFiles()
     entropy_: Any = NotInFiles()
     n_votes_: Any = NotInFiles()
+    mc_trace_: Any = NotInFiles()
     reference_labels_: Any = NotInFiles()
     prior_: Any = PriorOfFile()
     _voters: Voters

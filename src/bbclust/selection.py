@@ -26,6 +26,7 @@ from bbclust.stability import Grid, GridSettings, join_grids, run_grid
 from bbclust.streams import Stage, root_seed, stream_generator
 from bbclust.table import Floats, Table, make_table
 from bbclust.verdict import Verdict, judge
+from bbclust.watching import Watchable, Watchers
 
 MAX_SAMPLE = 10_000
 AUTO_FIRST, AUTO_STEP, AUTO_CAP = 10, 5, 50
@@ -40,7 +41,12 @@ def default_n_draws(n: int) -> int:
     return n if n <= 300 else int(300 * (n / 300) ** 0.2)
 
 
-class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class KSelector(
+    Watchable,
+    TransformerMixin,  # type: ignore[misc]
+    ClusterMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Choose the number of clusters by the stability of Bayesian Bagged Clustering.
 
     For every K and every prior scale s, bootstrap replicas are clustered and vote on the rows; the
@@ -74,7 +80,8 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
         Fit ``best_estimator_`` with the chosen K on all rows.
     callbacks : callable or list of callables, optional
         Called as ``callback(done, total)`` after every cell of all grids: those of half-samples
-        and of data without clusters count too, the fit of ``best_estimator_`` does not.
+        and of data without clusters count too, the fit of ``best_estimator_`` does not. Callbacks
+        of scikit-learn 1.9 and later are set by ``set_callbacks``.
     checkpoint : str or path, optional
         A folder in which every finished cell of the grid is kept, half-samples and data without
         clusters included. A later ``fit`` of the same data with the same settings goes on from
@@ -179,7 +186,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
         """
         estimator = BBC(n_init=2) if self.estimator is None else self.estimator
         scales = self._check_parameters(estimator)
-        with check.all_or_nothing(self):
+        with check.all_or_nothing(self), Watchers(self, "cells", X) as watchers:
             X = check.check_table(self, X, reset=True)
             weights = check.check_sample_weight(sample_weight, len(X))
             seed = root_seed(self.random_state)
@@ -187,7 +194,7 @@ class KSelector(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[
             settings = self._settings(estimator, table)
             prior = ElicitedPrior() if estimator.prior is None else estimator.prior
             progress = GridProgress(
-                check.check_callbacks(self.callbacks),
+                [*check.check_callbacks(self.callbacks), watchers],
                 n_more=int(self.n_resamples) + len(NULLS) * int(self.null_reference),
                 verbose=bool(self.verbose),
             )

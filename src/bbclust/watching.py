@@ -1,0 +1,87 @@
+"""Callbacks of scikit-learn 1.9 and later: what ``set_callbacks`` takes may watch a fit.
+
+Below that version there is no ``set_callbacks``; plain functions in ``callbacks`` work everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+    CallbackSupportMixin, with_callbacks = object, None
+
+N_STEPS = 100
+
+
+class Watchable(CallbackSupportMixin):  # type: ignore[misc]
+    """Base of estimators that have ``set_callbacks`` where scikit-learn knows of it."""
+
+
+class Watchers:
+    """Tells the scikit-learn callbacks of an estimator how far its fit is, in hundredths.
+
+    Each hundredth is a task below the fit. It is called like a plain callback, inside a ``with``
+    that lasts as long as the fit.
+
+    Attributes
+    ----------
+    stopped : bool
+        Whether a callback has asked to stop.
+    """
+
+    def __init__(self, estimator: Any, task_name: str, X: Any) -> None:
+        self.stopped = False
+        self._estimator = estimator
+        self._task_name = task_name
+        self._X = X
+        self._n_ended = 0
+        self._fit: Any = None  # stays None when nobody watches
+
+    def __enter__(self) -> Watchers:
+        if getattr(self._estimator, "_skl_callbacks", None):
+            try:
+                self._fit = self._estimator._init_callback_context(max_subtasks=N_STEPS)
+                self._fit.call_on_fit_task_begin(estimator=self._estimator, X=self._X)
+                self._begin_step()
+            except BaseException:
+                _tear_down(self._estimator)
+                raise
+        return self
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._fit is None:
+            return
+        while self._n_ended < min(N_STEPS * done // total, N_STEPS):
+            self._end_step()
+            if self._n_ended < N_STEPS:
+                self._begin_step()
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if self._fit is None:
+            return
+        try:
+            if error is None:
+                if self._n_ended < N_STEPS:  # it ended early
+                    self._end_step()
+                self._fit.call_on_fit_task_end(estimator=self._estimator)
+        finally:
+            _tear_down(self._estimator)
+
+    def _begin_step(self) -> None:
+        self._step = self._fit.subcontext(task_name=self._task_name)
+        self._step.call_on_fit_task_begin(estimator=self._estimator)
+
+    def _end_step(self) -> None:
+        self._n_ended += 1
+        self.stopped |= bool(self._step.call_on_fit_task_end(estimator=self._estimator))
+
+
+def _tear_down(estimator: Any) -> None:
+    """Let scikit-learn tear down the callbacks of a fit.
+
+    It does so after any method that it decorates; around ``fit`` itself the decorator would move
+    the place that warnings point to.
+    """
+    with_callbacks(lambda estimator: None)(estimator)
