@@ -283,7 +283,7 @@ def test_the_widest_instruction_set_is_the_default():
 
 
 def test_an_unknown_instruction_set_is_refused():
-    done = run_python("-c", "import bbclust", isa="sse9")
+    done = run_python("-c", "from bbclust import BBC", isa="sse9")
     assert done.returncode != 0
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("ImportError: BBCLUST_ISA='sse9' cannot be used")
