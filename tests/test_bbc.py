@@ -1,5 +1,6 @@
 """What BBC does, from Iris and the paper to weights, priors, votes and precision."""
 
+import tracemalloc
 import warnings
 from math import log, sqrt
 
@@ -621,3 +622,22 @@ def test_order_of_rows_does_not_matter_in_distribution(seed):
     there = fit_overlapping(order, seed + 10_000, **parameters)
     there.memberships_ = there.memberships_[np.argsort(order)]
     assert_same_distribution(here, there)
+
+
+def test_memory_does_not_grow_with_the_number_of_blocks(monkeypatch):
+    """Votes of all blocks at once would take 40 times those of one."""
+    X = np.random.default_rng(0).normal(size=(50_000, 2))
+    model = BBC(4, n_replicas=40, votes="all", n_init=0, max_iter=1, random_state=0)
+    labels = (X[:, 0] > 0) * 2 + (X[:, 1] > 0)
+
+    def peak(n_blocks):
+        monkeypatch.setattr(ensemble, "_block_size", lambda *_: 40 // n_blocks)
+        tracemalloc.start()
+        try:
+            model.fit(X, reference_labels=labels)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    votes = X.shape[0] * 4 * 4  # int32
+    assert peak(n_blocks=40) - peak(n_blocks=2) < 10 * votes

@@ -96,12 +96,14 @@ def run_replicas(
 
     ``progress`` hears how many are done after each block, and says whether that is enough.
     """
-    parts = []
-    for block in _blocks(replicas, _block_size(table, reference, plan, n_jobs)):
-        parts.append(run_block(table, reference, prior, plan, block, n_jobs=n_jobs))
-        if progress is not None and progress(block.stop - replicas.start):
-            break
-    return join(parts)
+
+    def parts() -> Iterator[Replicas]:
+        for block in _blocks(replicas, _block_size(table, reference, plan, n_jobs)):
+            yield run_block(table, reference, prior, plan, block, n_jobs=n_jobs)
+            if progress is not None and progress(block.stop - replicas.start):
+                return
+
+    return join(parts())
 
 
 def _blocks(replicas: range, size: int) -> Iterator[range]:

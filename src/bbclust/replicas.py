@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -88,24 +89,30 @@ class Replicas:
         return np.where(counts[:, None] > 0, means, reference.centers)
 
 
-def join(parts: list[Replicas]) -> Replicas:
-    """Replicas of several blocks as one, in the order given."""
-    first = parts[0]
-    if len(parts) == 1:
+def join(parts: Iterable[Replicas]) -> Replicas:
+    """Replicas of several blocks as one, in the order given.
+
+    Only one part's votes are held besides their sum, so that memory does not grow with the number
+    of parts when they come from a generator.
+    """
+    rest = iter(parts)
+    first = next(rest)
+    votes, kept = first.votes, [first]
+    for part in rest:
+        votes = first.votes + part.votes if len(kept) == 1 else np.add(votes, part.votes, out=votes)
+        kept.append(replace(part, votes=part.votes[:0].copy()))
+    if len(kept) == 1:
         return first
-    votes = first.votes.copy()
-    for part in parts[1:]:
-        votes += part.votes
     by_replica = ("centers", "occupied", "margin", "inertia", "n_iter", "evaluation_labels")
     joined = {
-        name: np.concatenate([getattr(part, name) for part in parts])
+        name: np.concatenate([getattr(part, name) for part in kept])
         for name in (*by_replica, "abstained")
     }
     return replace(
         first,
         votes=votes,
-        models=tuple(model for part in parts for model in part.models),
-        failures=tuple(failure for part in parts for failure in part.failures),
+        models=tuple(model for part in kept for model in part.models),
+        failures=tuple(failure for part in kept for failure in part.failures),
         **joined,
     )
 
