@@ -16,7 +16,7 @@ WITHOUT_EXTRAS = """
 import sys
 
 EXTRAS = {"matplotlib", "bokeh", "dask", "distributed", "typer", "rich", "polars", "pandas",
-          "pyarrow", "jinja2"}
+          "pyarrow", "jinja2", "kmedoids"}
 
 
 class Absent:
@@ -110,7 +110,7 @@ print(callable(entropy), entropy is bbclust.entropy)
     [
         (
             "bbclust",
-            "BBC BagClust1 FuzzyCMeans KSelector entropy pairwise_entropy load_model "
+            "BBC BagClust1 BagClust2 FuzzyCMeans KSelector entropy pairwise_entropy load_model "
             "gap_statistic proper_bayesian_bootstrap",
         ),
         (

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from bbclust.version import __version__
 
 if TYPE_CHECKING:
-    from bbclust.bagclust import BagClust1
+    from bbclust.bagclust import BagClust1, BagClust2
     from bbclust.baselines import gap_statistic
     from bbclust.bbc import BBC
     from bbclust.bootstrap import proper_bayesian_bootstrap
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BBC",
     "BagClust1",
+    "BagClust2",
     "FuzzyCMeans",
     "KSelector",
     "__version__",
@@ -44,6 +45,7 @@ __all__ = [
 _HOMES = {
     "BBC": "bbc",
     "BagClust1": "bagclust",
+    "BagClust2": "bagclust",
     "FuzzyCMeans": "fuzzy",
     "KSelector": "selection",
     "entropy": "entropy",

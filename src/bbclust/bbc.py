@@ -20,7 +20,7 @@ from bbclust.entropy import entropy, mean_pairwise_entropy, worst_pair
 from bbclust.fitted import FittedEnsemble, Run
 from bbclust.precision import Precision, as_columns, measure_precision
 from bbclust.priors import ElicitedPrior, check_prepared
-from bbclust.replicas import Plan, Replicas, choose_evaluation_rows, join
+from bbclust.replicas import MAX_EVALUATION_POINTS, Plan, Replicas, choose_evaluation_rows, join
 from bbclust.streams import root_seed
 from bbclust.table import Floats, Table, centered, make_table
 from bbclust.voters import CenterVoters, ModelVoters, Voters
@@ -165,6 +165,9 @@ class BBC(Watchable, FittedEnsemble):
     >>> model.worst_pair_
     (0, 2)
     """
+
+    # Rows for which the votes of every replica are kept, at most.
+    _max_evaluation_points = MAX_EVALUATION_POINTS
 
     def __init__(
         self,
@@ -364,7 +367,7 @@ class BBC(Watchable, FittedEnsemble):
             n_init=int(self.n_init),
             max_iter=int(self.max_iter),
             tolerance=float(self.tol) * table.mean_variance(),
-            evaluation_rows=choose_evaluation_rows(table.n, seed),
+            evaluation_rows=choose_evaluation_rows(table.n, seed, self._max_evaluation_points),
             adapter=adapter,
         )
 

@@ -117,10 +117,12 @@ def join(parts: Iterable[Replicas]) -> Replicas:
     )
 
 
-def choose_evaluation_rows(n: int, seed: int) -> npt.NDArray[np.int64]:
+def choose_evaluation_rows(
+    n: int, seed: int, at_most: int = MAX_EVALUATION_POINTS
+) -> npt.NDArray[np.int64]:
     """All rows, or a fixed sample of them: where the votes of every replica are kept."""
-    if n <= MAX_EVALUATION_POINTS:
+    if n <= at_most:
         return np.arange(n, dtype=np.int64)
     generator = stream_generator(seed, Stage.EVALUATION)
-    sample = generator.choice(n, MAX_EVALUATION_POINTS, replace=False, shuffle=False)
+    sample = generator.choice(n, at_most, replace=False, shuffle=False)
     return np.sort(sample).astype(np.int64)
