@@ -1,24 +1,30 @@
-"""Draw the pictures of the documentation: ``make picture``."""
+"""Draw the pictures of the documentation: ``make picture``.
+
+Those of README.md are drawn here; those of plots.md by the code on that page.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib import pyplot
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, FigureBase
 from matplotlib.lines import Line2D
 from PIL import Image
 
 from bbclust import BBC, KSelector
 from bbclust.datasets import Dataset, load_iris, make_paper_dataset
 from bbclust.plots import SelectionCurvesDisplay
-from bbclust.plots.palette import INK, MARKERS, SERIES
+from bbclust.plots.palette import INK, MARKERS, SERIES, faded
 
 IMAGES = Path(__file__).parent / "images"
+PAGE = Path(__file__).parent / "plots.md"
 
 N_CLUSTERS = 3
 COLORS, SHAPES = SERIES[:N_CLUSTERS], MARKERS[:N_CLUSTERS]  # by cluster, in order of size
@@ -41,12 +47,6 @@ STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
-
-
-def faded(color: str, entropy: np.ndarray) -> np.ndarray:
-    """The colour where the entropy is 0, white where it is 1 bit or more."""
-    strength = 1 - np.clip(entropy, 0, 1)[:, None]
-    return strength * np.array(to_rgb(color)) + (1 - strength)
 
 
 def draw_flowers(axes: Axes, iris: Dataset, model: BBC) -> None:
@@ -156,10 +156,23 @@ def draw_selection() -> Figure:
     return figure
 
 
-def write(figure: Figure, path: Path) -> None:
+def run_page(text: str) -> Iterator[tuple[str, FigureBase]]:
+    """Run the Python code of a page; for each picture in it, its path and the figure to show.
+
+    The figure is the ``figure`` that the code before the picture made.
+    """
+    names: dict[str, FigureBase] = {}
+    for code, picture in re.findall(r"```python\n(.*?)```|^!\[.*?\]\((.*?)\)$", text, re.S | re.M):
+        if code:
+            exec(code, names)
+        else:
+            yield picture, names["figure"]
+
+
+def write(figure: FigureBase, path: Path, dpi: int = 140) -> None:
     """Save a picture with 256 colours: under half the bytes, and the eye sees no difference."""
     full = BytesIO()
-    figure.savefig(full, dpi=140)
+    figure.savefig(full, dpi=dpi)
     Image.open(full).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
         path, optimize=True
     )
@@ -167,11 +180,14 @@ def write(figure: Figure, path: Path) -> None:
 
 def main() -> None:
     """Write every picture."""
+    pyplot.switch_backend("Agg")
     IMAGES.mkdir(exist_ok=True)
     pictures = {"iris": draw_iris, "selection": draw_selection}
     with mpl.rc_context(STYLE):
         for name, draw in pictures.items():
             write(draw(), IMAGES / f"{name}.png")
+        for picture, figure in run_page(PAGE.read_text(encoding="utf-8")):
+            write(figure, PAGE.parent / picture, dpi=110)
 
 
 if __name__ == "__main__":

@@ -252,6 +252,12 @@ def test_legible_for_large_numbers(scale, shift):
 
 
 @pytest.mark.parametrize("name", EVERY)
+def test_legible_on_half_a_page(name):
+    figure = Figure(figsize=(5.4, 4.2), layout="constrained")
+    assert_legible(draw_iris_like(name, ax=figure.add_subplot()).figure_)
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_two_rows_can_be_drawn(name):
     assert_legible(draw(name, model(2, 3, 2), data(2, 3, 2)).figure_)
 

@@ -267,7 +267,7 @@ def test_entropies_above_zero_are_counted_in_bars(iris):
 @pytest.mark.parametrize(
     ("bits", "title"),
     [
-        ([0.0, 0.5, 0.0], "All votes agree on 2 of 3 rows. The other 1:"),
+        ([0.0, 0.5, 0.0], "All votes agree on 2 of 3 rows"),
         ([0.0, 0.0], "All votes agree on all 2 rows"),
         ([0.1, 0.2], "The votes are divided on all 2 rows"),
     ],

@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator
 from bbclust.plots.palette import BLUE, cluster_color, cluster_marker
 
 N_BINS = 25
-BAR_ROOM = 0.84  # bars and upright lines of a histogram end here; above is the legend
+BAR_ROOM = 0.8  # bars and upright lines of a histogram end here; above is the legend
 CHARACTER_WIDTH = 0.64  # of a digit, as a share of the font size
 LEGEND_ROWS = 20  # as many as a figure of the default height has room for
 

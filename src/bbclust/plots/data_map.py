@@ -191,7 +191,7 @@ class DataMapDisplay:
         n_rows = len(self.points) if self.n_rows is None else self.n_rows
         title = f"{counted(n_rows, 'row')} in {counted(n_clusters, 'cluster')}"
         if n_clusters > 1:
-            title += ", paler where the votes disagree"
+            title += ", paler where in doubt"
         set_title(ax, title + shown_note(len(self.points), n_rows))
         self.legend_: Legend | None = None
         if legend:

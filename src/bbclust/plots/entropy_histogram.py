@@ -110,8 +110,8 @@ class EntropyHistogramDisplay:
             linestyle="--",
             label="1 bit: a coin toss between two",
         )
-        ax.set(xlabel="entropy of the votes, bits", ylabel="rows")
-        ax.legend(loc="upper center", ncols=2, frameon=False)
+        ax.set(xlabel="entropy of the votes, bits", ylabel="rows in doubt")
+        ax.legend(loc="upper right", frameon=False)
         set_title(ax, _title(len(self.entropy), len(doubtful)))
         return self
 
@@ -121,4 +121,4 @@ def _title(n: int, n_doubtful: int) -> str:
         return f"All votes agree on all {n:,} rows"
     if n_doubtful == n:
         return f"The votes are divided on all {n:,} rows"
-    return f"All votes agree on {n - n_doubtful:,} of {n:,} rows. The other {n_doubtful:,}:"
+    return f"All votes agree on {n - n_doubtful:,} of {n:,} rows"

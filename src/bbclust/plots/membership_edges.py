@@ -118,14 +118,18 @@ class MembershipEdgesDisplay:
         mark_clusters(ax, colors)
         ticks = range(0, n_clusters, 1 + n_clusters // 30)
         ax.set(xticks=ticks, yticks=ticks, xlim=(-0.5, n_clusters - 0.5))
-        ax.set_xlabel("cluster at the left of a panel (number: rows with votes for both)")
+        ax.set_xlabel("cluster at the left of a panel")
         ax.set_ylabel("cluster at its right")
         ax.set_ylim(n_clusters - 0.5, -0.5)
         ax.set_aspect("equal")
         ax.spines[:].set_visible(False)
         ax.tick_params(length=0)
-        title = "How two clusters share the votes on rows between them"
-        set_title(ax, title if n_clusters > 1 else "One cluster: no pairs to share votes")
+        if n_clusters == 1:
+            set_title(ax, "One cluster: no pairs to share votes")
+            return self
+        set_title(ax, "How each two clusters share votes")
+        note = "number: rows with\nvotes for both"
+        ax.text(1.0, 1.0, note, transform=ax.transAxes, ha="right", va="top", color=INK)
         return self
 
     def _draw_panel(self, ax: Axes, k: int, m: int, colors: tuple[int, int]) -> None:

@@ -214,6 +214,8 @@ def _leave_room_for_labels(ax: Axes, corners: Array) -> None:
     if len(corners) <= 2:
         ax.set(xlim=(-1.6, 1.6), ylim=(-2, 2))
         return
-    ax.set_aspect("equal")
-    ax.set_xlim(corners[:, 0].min() - 0.6, corners[:, 0].max() + 0.6)
-    ax.set_ylim(corners[:, 1].min() - 0.35, corners[:, 1].max() + 0.35)
+    below, above = np.array([0.6, 0.35]), np.array([0.6, 0.42])
+    ax.update_datalim([corners.min(axis=0) - below, corners.max(axis=0) + above])
+    ax.margins(0.0)
+    ax.autoscale_view()
+    ax.set_aspect("equal", adjustable="datalim")
