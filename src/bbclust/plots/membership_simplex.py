@@ -119,8 +119,8 @@ class MembershipSimplexDisplay:
         self._draw_frame(ax)
         self._draw_rows(ax, self.memberships[rows], colors)
         self._label_corners(ax)
-        where = "one cluster" if n_clusters == 1 else "an end" if n_clusters == 2 else "a corner"
-        set_title(ax, f"Votes on each row: all agree at {where}" + shown_note(len(rows), n))
+        where = "" if n_clusters == 1 else " at an end" if n_clusters == 2 else " at a corner"
+        set_title(ax, f"Votes on each row: all agree{where}" + shown_note(len(rows), n))
         ax.set_axis_off()
         _leave_room_for_labels(ax, self.corners_)
         return self

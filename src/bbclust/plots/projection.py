@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 from sklearn.decomposition import PCA
 
 from bbclust.streams import Stage, stream_generator
@@ -123,6 +124,7 @@ def _find_column(column: Any, names: Sequence[str] | None, d: int) -> int:
 def label_axes(ax: Axes, axis_labels: tuple[str, str | None]) -> None:
     """Name both axes; one that only spreads the rows has no numbers."""
     ax.set_xlabel(axis_labels[0])
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=(1, 2, 2.5, 5, 10)))  # beside a legend
     if axis_labels[1] is not None:
         ax.set_ylabel(axis_labels[1])
         return
