@@ -38,7 +38,8 @@ class Analysis:
     columns : tuple of d strings
         Their names.
     memberships, labels, entropy : ndarrays of shape (n, K), (n,), (n,)
-        The model's own for the rows it was fitted on, else those of its ``predict_proba``.
+        The model's own for the rows it was fitted on, else those of its ``predict_proba``. The
+        label of rows that a clusterer calls noise is -1.
     is_training : bool
         Whether X holds the rows that the model was fitted on.
     selector : fitted KSelector, or None
@@ -172,7 +173,7 @@ def gather(
         X=rows,
         columns=names,
         memberships=memberships,
-        labels=memberships.argmax(axis=1),
+        labels=model.labels_ if is_training else memberships.argmax(axis=1),
         entropy=entropy(memberships),
         is_training=is_training,
         selector=selector,

@@ -38,21 +38,24 @@ class Profiles:
 
 
 def make_profiles(values: Floats, labels: npt.NDArray[np.integer], n_clusters: int) -> Profiles:
-    r"""Profiles of the clusters 0 to K - 1.
+    r"""Profiles of the clusters 0 to K - 1; rows with the label -1 are in none of them.
 
     .. math:: \frac{\bar x_{\text{cluster}} - \bar x_{\text{rest}}}{\text{sd}(x)}
     """
     n, d = values.shape
-    sizes = np.bincount(labels, minlength=n_clusters)
-    sums, deviations, shifts = np.empty((n_clusters, d)), np.empty(d), np.empty(d)
+    # The first place is for rows in no cluster.
+    sizes = np.bincount(labels + 1, minlength=n_clusters + 1)[1:]
+    sums, totals = np.empty((n_clusters, d)), np.empty(d)
+    deviations, shifts = np.empty(d), np.empty(d)
     for column in range(d):
         x = values[:, column].astype(np.float64)
         shifts[column] = x.mean()
         x -= shifts[column]  # else values far from zero would lose their digits in the sums
         deviations[column] = x.std() if x.any() else 0.0
-        sums[:, column] = np.bincount(labels, weights=x, minlength=n_clusters)
+        totals[column] = x.sum()
+        sums[:, column] = np.bincount(labels + 1, weights=x, minlength=n_clusters + 1)[1:]
     with np.errstate(invalid="ignore", divide="ignore"):
         means = sums / sizes[:, None]
-        rest = (sums.sum(axis=0) - sums) / (n - sizes)[:, None]
+        rest = (totals - sums) / (n - sizes)[:, None]
         differences = np.nan_to_num((means - rest) / deviations, nan=0.0, posinf=0.0, neginf=0.0)
     return Profiles(sizes, means + shifts, rest + shifts, differences)

@@ -41,13 +41,15 @@ def _how_many(answer: dict[str, Any], n_rows: int) -> str:
         sentence += f", tied with {listed(ties)} within Monte-Carlo error"
     if answer["confidence"] is not None:
         sentence += f"; half-samples of the rows agree {answer['confidence']:.0%} of the time"
+        if answer["half_samples_choose"] != k:
+            sentence += f" and mostly choose {answer['half_samples_choose']}"
     tendency = answer["cluster_tendency"]
     if tendency is None:
         return sentence + "."
     if tendency <= 0.05:
-        return sentence + f", and data without clusters rarely look like this (p = {tendency:.2g})."
+        return sentence + f"; data without clusters rarely look like this (p = {tendency:.2g})."
     return (
-        sentence + f", but data without clusters look like this too (p = {tendency:.2g}): take "
+        sentence + f"; but data without clusters look like this too (p = {tendency:.2g}): take "
         "them as a convenience, not as a finding."
     )
 
@@ -55,11 +57,17 @@ def _how_many(answer: dict[str, Any], n_rows: int) -> str:
 def _how_sure(answer: dict[str, Any], n_rows: int) -> str:
     if answer["n_clusters"] == 1:
         return "All rows belong to the one cluster, without doubt."
-    agreed, between = answer["agreed_rows"], answer["rows_in_between"]
+    agreed, between, noise = (
+        answer[name] for name in ("agreed_rows", "rows_in_between", "noise_rows")
+    )
+    if agreed == n_rows:
+        return "All votes agree on every row."
+    some = f"{between:,} ({between / n_rows:.0%})" if between else "none"
     return (
         f"All votes agree on {agreed:,} of the rows ({agreed / n_rows:.0%}); "
-        f"{between:,} ({between / n_rows:.0%}) {'lies' if between == 1 else 'lie'} in between, "
-        f"where no cluster has {CLEAR_SHARE:.0%} of the votes."
+        f"{some} {'lies' if between <= 1 else 'lie'} in between, where no cluster has "
+        f"{CLEAR_SHARE:.0%} of the votes"
+        + (f", {noise:,} of them in no cluster at all." if noise else ".")
     )
 
 
@@ -67,6 +75,8 @@ def _worst_pair(answer: dict[str, Any]) -> str:
     pair = answer["worst_pair"]
     if pair is None:
         return "There is no second cluster to confuse it with."
+    if pair["doubt"] == 0:
+        return "No votes waver between any two clusters: all are well separated."
     first, second = pair["clusters"]
     bits = f"{pair['doubt']:.2f} bits of doubt, where 1 is a coin toss"
     if answer["n_clusters"] == 2:

@@ -60,7 +60,7 @@ def summarize(analysis: Analysis) -> dict[str, Any]:
     >>> print(summary["answer"]["sentences"][0])
     The 150 rows were divided into 3 clusters, a number that was given, not chosen.
     """
-    weights = _weights(analysis)
+    weights = row_weights(analysis)
     doubts = pair_doubts(analysis.memberships, weights)
     entropies = mean_pairwise_entropy(analysis.memberships, weights)
     profiles = make_profiles(analysis.values, analysis.labels, analysis.n_clusters)
@@ -110,7 +110,7 @@ def uncertain_order(analysis: Analysis) -> npt.NDArray[np.int64]:
     return np.argsort(-analysis.entropy, kind="stable")
 
 
-def _weights(analysis: Analysis) -> Array | None:
+def row_weights(analysis: Analysis) -> Array | None:
     """Weights of the rows in the means, for rows that were fitted with weights."""
     run = getattr(analysis.model, "_run", None)
     if not analysis.is_training or run is None:
@@ -150,10 +150,12 @@ def _answer(
         "chosen": selector is not None,
         "rows": "fitted" if analysis.is_training else "new",
         "confidence": None,
+        "half_samples_choose": None,
         "mc_confidence": None,
         "tied_k": [k],
         "cluster_tendency": None,
         "sizes": sizes,
+        "noise_rows": int((analysis.labels < 0).sum()),
         "agreed_rows": int((analysis.entropy == 0).sum()),
         "rows_in_between": int((analysis.memberships.max(axis=1) < CLEAR_SHARE).sum()),
         "mean_entropy": float(np.average(analysis.entropy, weights=weights)),
@@ -170,7 +172,11 @@ def _answer(
         answer["tied_k"] = selector.tied_k_
         answer["cluster_tendency"] = selector.cluster_tendency_
         if selector.confidence_ is not None:
-            answer["confidence"] = selector.confidence_[selector.best_k_]
+            shares = selector.confidence_
+            answer["confidence"] = shares[selector.best_k_]
+            # Among equals the chosen one, else the smallest.
+            favourite = max(shares, key=lambda one: (shares[one], one == selector.best_k_, -one))
+            answer["half_samples_choose"] = favourite
     if analysis.is_training:
         answer["mean_entropy_se"] = getattr(model, "mean_entropy_se_", None)
     widest, worst = worst_pair(entropies), worst_pair(doubts)
@@ -205,7 +211,7 @@ def _name(value: Any) -> Any:
 
 
 def _clusters(analysis: Analysis, profiles: Profiles) -> list[dict[str, Any]]:
-    entropies = np.bincount(analysis.labels, analysis.entropy, minlength=analysis.n_clusters)
+    entropies = np.bincount(analysis.labels + 1, analysis.entropy, analysis.n_clusters + 1)[1:]
     return [
         {
             "cluster": k,
@@ -294,12 +300,12 @@ def _truth(analysis: Analysis) -> dict[str, Any] | None:
     classes = sorted({n for n in names if n not in (None, "")}, key=lambda n: (type(n) is str, n))
     numbers = {name: code for code, name in enumerate(classes)}
     codes = np.array([numbers[name] for name in names if name in numbers], dtype=np.int64)
-    counts = np.zeros((len(classes), analysis.n_clusters), dtype=np.int64)
-    np.add.at(counts, (codes, labels), 1)
+    counts = np.zeros((len(classes), analysis.n_clusters + 1), dtype=np.int64)
+    np.add.at(counts, (codes, labels + 1), 1)
     return {
         "column": analysis.truth_name,
         "classes": [str(name) for name in classes],
-        "contingency": counts,
+        "contingency": counts[:, 1:],
         "unknown_rows": int((~known).sum()),
         "adjusted_rand_index": float(adjusted_rand_score(codes, labels)) if len(labels) else None,
     }

@@ -1,0 +1,339 @@
+"""make_page: an analysis and its summary as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from bokeh.plotting import figure
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from bbclust.entropy import pair_doubts
+from bbclust.report import figures
+from bbclust.report.analysis import Analysis
+from bbclust.report.inlined import (
+    bokeh_script,
+    figures_in_script,
+    json_in_script,
+    packaged,
+    policy,
+)
+from bbclust.report.methods import compare_methods
+from bbclust.report.numbers_of_k import describe_every_k
+from bbclust.report.prior_histograms import Histogram, compare_with_prior
+from bbclust.report.profiles import make_profiles
+from bbclust.report.rows import TOP_VOTES, ShownRows, short, show_rows
+from bbclust.report.sentences import CLEAR_SHARE, listed
+from bbclust.report.summary import as_plain, row_weights, summarize, uncertain_order
+from bbclust.report.theme import DARK, LIGHT, cluster_colors
+
+MOST_CARDS = 30
+MOST_CHIPS = 40
+MOST_CLASSES = 40
+MOST_IN_MATRIX = 20
+TELLING_COLUMNS = 6
+ROWS_PER_PAGE = 10
+COLUMNS_LISTED = 30
+
+
+def make_page(analysis: Analysis, summary: Mapping[str, Any] | None = None) -> str:
+    """The report as HTML.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    summary : dict, optional
+        What :func:`~bbclust.report.summarize` says of it.
+
+    Returns
+    -------
+    str
+        One page, with Bokeh, style and data inside. It asks nothing from any other place: its
+        content security policy forbids it.
+    """
+    summary = summarize(analysis) if summary is None else summary
+    profiles = make_profiles(analysis.values, analysis.labels, analysis.n_clusters)
+    shown = show_rows(analysis, profiles)
+    every_k = None
+    if analysis.selector is not None:
+        saw_all = analysis.is_training and analysis.selector.n_sample_ == analysis.n_rows
+        every_k = describe_every_k(
+            analysis.selector,
+            analysis.X[shown.rows],
+            analysis.labels[shown.rows],
+            shown.rows if saw_all else None,
+        )
+    histograms = _histograms(analysis, shown)
+    scripts = [bokeh_script(), packaged("behaviour.js")]
+    themes = {"light": LIGHT, "dark": DARK}
+    colors = {name: cluster_colors(theme["page"]) for name, theme in themes.items()}
+    moving_parts = as_plain(
+        {
+            "themes": {name: theme | {"clusters": colors[name]} for name, theme in themes.items()},
+            "markers": [figures.marker_name(k) for k in range(len(figures.MARKER_NAMES))],
+            "every_k": every_k,
+            "histograms": {
+                f"c{j}": {"edges": one.edges, "data": one.data, "prior": one.prior}
+                for j, one in histograms.items()
+            },
+            "clear_share": CLEAR_SHARE,
+            "page_of_rows": ROWS_PER_PAGE,
+        }
+    )
+    page = _environment().get_template("report.html")
+    return page.render(
+        summary=summary,
+        **{name: summary[name] for name in ("data", "answer", "selection", "truth")},
+        **_texts(analysis, summary, shown),
+        **_tables(analysis, summary),
+        methods=compare_methods(summary),
+        doubts=_doubts(analysis),
+        shown=shown,
+        every_k=every_k,
+        histograms=histograms,
+        clear_share=CLEAR_SHARE,
+        telling_columns=TELLING_COLUMNS,
+        most_classes=MOST_CLASSES,
+        most_chips=MOST_CHIPS,
+        themes=themes,
+        cluster_colors=colors,
+        n_colors=len(colors["light"]),
+        style=Markup(packaged("style.css")),
+        policy=policy(scripts),
+        scripts=[Markup(script) for script in scripts],
+        json_blocks={
+            "report-data": json_in_script(moving_parts),
+            "report-figures": figures_in_script(_draw(analysis, shown, every_k, histograms)),
+        },
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(packaged),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["short"] = lambda text: "" if text is None else short(str(text))
+    environment.filters["setting"] = lambda value: short(json.dumps(value), 300)
+    return environment
+
+
+def _draw(
+    analysis: Analysis,
+    shown: ShownRows,
+    every_k: Mapping[str, Any] | None,
+    histograms: Mapping[int, Histogram],
+) -> list[figure]:
+    """All figures, on one source of rows."""
+    n_clusters = analysis.n_clusters
+    chosen: Mapping[str, Any] = {"labels": [0] * len(shown.rows), "colors": [0]}
+    if every_k is not None:
+        chosen = every_k["by_k"][every_k["chosen"]]
+    source = figures.make_row_source(shown, chosen["labels"], chosen["colors"])
+    tooltips = [("row", "@row"), ("cluster", "@cluster"), ("entropy", "@entropy{0.000}")]
+    tooltips[1:1] = [("name", "@id")] if analysis.ids is not None else []
+    plots = [
+        figures.draw_map(source, n_clusters, tooltips),
+        figures.draw_entropy(source, n_clusters, tooltips),
+    ]
+    if n_clusters > 1:
+        plots.append(figures.draw_simplex(source, shown.corners, tooltips))
+    if every_k is not None and analysis.selector is not None:
+        grid = analysis.selector.grid_
+        plots.append(figures.draw_map_at_k(source, tooltips))
+        plots += [
+            figures.draw_curves(
+                measure,
+                grid.k_values,
+                grid.prior_scales,
+                grid.values(measure),
+                grid.values(f"{measure}_se"),
+                grid.floor,
+                analysis.selector.best_k_,
+            )
+            for measure in figures.MEASURES
+        ]
+    if histograms:
+        plots.append(figures.draw_prior(next(iter(histograms.values()))))
+    return plots
+
+
+def _histograms(analysis: Analysis, shown: ShownRows) -> dict[int, Histogram]:
+    prior = getattr(analysis.model, "prior_", None)
+    if prior is None:
+        return {}
+    columns = [int(field[1:]) for field in shown.axes if field.startswith("c")]
+    return compare_with_prior(prior, analysis.X, columns)
+
+
+def _doubts(analysis: Analysis) -> list[list[float]] | None:
+    """Doubt between any two clusters, unless there are too many for a table."""
+    if not 1 < analysis.n_clusters <= MOST_IN_MATRIX:
+        return None
+    doubts: list[list[float]] = pair_doubts(analysis.memberships, row_weights(analysis)).tolist()
+    return doubts
+
+
+def _tables(analysis: Analysis, summary: Mapping[str, Any]) -> dict[str, Any]:
+    """The rows that the page shows before any script runs, and the cards of the clusters."""
+    uncertain = [
+        {**row, "class": _class_of(analysis, int(place)), "top": top_votes(row["memberships"])}
+        for row, place in zip(
+            summary["answer"]["most_uncertain"], uncertain_order(analysis), strict=False
+        )
+    ]
+    columns = {
+        "row": "row",
+        "id": short(analysis.id_name, 30) if analysis.ids is not None else None,
+        "class": short(analysis.truth_name, 30) if analysis.truth is not None else None,
+        "cluster": "cluster",
+        "entropy": "entropy",
+        "votes": "votes",
+    }
+    return {
+        "uncertain": uncertain,
+        "table_columns": [(key, name) for key, name in columns.items() if name is not None],
+        "has_ids": analysis.ids is not None,
+        "profiles": summary["clusters"][:MOST_CARDS],
+    }
+
+
+def _class_of(analysis: Analysis, row: int) -> str:
+    return "" if analysis.truth is None else short(str(analysis.truth[row]))
+
+
+def top_votes(memberships: Sequence[float]) -> list[tuple[int, float]]:
+    """The clusters with most votes for a row, and their shares.
+
+    Examples
+    --------
+    >>> from bbclust.report.page import top_votes
+    >>> top_votes([0.1, 0.3, 0.0, 0.6])
+    [(3, 0.6), (1, 0.3), (0, 0.1)]
+    """
+    order = sorted(range(len(memberships)), key=lambda k: -memberships[k])
+    return [(k, memberships[k]) for k in order[:TOP_VOTES]]
+
+
+def _texts(analysis: Analysis, summary: Mapping[str, Any], shown: ShownRows) -> dict[str, Any]:
+    """What the page says that depends on the analysis and is not in the summary."""
+    answer, data = summary["answer"], summary["data"]
+    k = answer["n_clusters"]
+    ties = [str(other) for other in answer["tied_k"] if other != k]
+    choice_title = f"Why {k}" if answer["chosen"] else "How many clusters"
+    sections = [
+        ("answer", "The answer"),
+        ("choice", choice_title),
+        ("rows", "Who is where"),
+        ("pairs", "Pairs"),
+        ("profiles", "Profiles"),
+        ("truth", "Known classes"),
+        ("others", "Other methods"),
+        ("prior", "Prior"),
+        ("method", "How it was computed"),
+    ]
+    absent = {
+        name for name, key in (("truth", "truth"), ("others", "baselines")) if not summary[key]
+    }
+    columns = [short(name) for name in data["columns"]]
+    more = len(columns) - COLUMNS_LISTED
+    return {
+        "source": short(data["source"], 120),
+        "clusters_text": "1 cluster" if k == 1 else f"{k} clusters",
+        "sections": [section for section in sections if section[0] not in absent],
+        "tie_text": "given, not chosen"
+        if not answer["chosen"]
+        else f"tied with {listed(ties)}"
+        if ties
+        else "chosen, no ties",
+        "chosen_verdict": _chosen_verdict(summary),
+        "choice_title": choice_title,
+        "choice_text": _choice_text(summary),
+        "sample_text": _sample_text(analysis, shown),
+        "search_hint": "row, name or class" if analysis.ids is not None else "row",
+        "scaled": analysis.original is not None,
+        "prior_text": _prior_text(analysis),
+        "method_text": _method_text(analysis),
+        "column_list": ", ".join(columns[:COLUMNS_LISTED])
+        + (f" and {more} more" if more > 0 else ""),
+        "again_text": ""
+        if summary["seed"] is None
+        else "The same file, settings and seed give the same numbers again.",
+    }
+
+
+def _chosen_verdict(summary: Mapping[str, Any]) -> str:
+    selection = summary["selection"]
+    if selection is None:
+        return ""
+    verdicts = {one["n_clusters"]: one["verdict"] for one in selection["by_k"]}
+    return str(verdicts[selection["best_k"]])
+
+
+def _choice_text(summary: Mapping[str, Any]) -> str:
+    selection = summary["selection"]
+    if selection is None:
+        return ""
+    rules = {
+        "auto": "The rule: the largest number of which even the worst pair of clusters is well "
+        "separated; if there is none, the least of both measures together.",
+        "pairwise": "The rule: the least entropy between the two clusters worst told apart.",
+        "mean": "The rule: the least mean entropy.",
+    }
+    n_rows = summary["data"]["n_rows"]
+    text = rules[selection["criterion"]]
+    if selection["n_sample"] < n_rows:
+        text += f" It was applied to a sample of {selection['n_sample']:,} rows."
+    return text
+
+
+def _sample_text(analysis: Analysis, shown: ShownRows) -> str:
+    m, n = len(shown.rows), analysis.n_rows
+    if m == n:
+        return ""
+    return (
+        f"The views and the table show {m:,} of the {n:,} rows: the least certain ones and a "
+        "random sample of the others. Sizes, means and doubts are those of all rows."
+    )
+
+
+def _method_text(analysis: Analysis) -> str:
+    model = analysis.model
+    clusterer = getattr(model, "clusterer", None)
+    name = "k-means" if clusterer is None else type(clusterer).__name__
+    n_replicas = getattr(model, "n_replicas_", None)
+    replicas = "Each replica" if n_replicas is None else f"Each of {n_replicas:,} replicas"
+    draws = {
+        "proper": "draws rows and draws from the prior, weighs them at random (the proper Bayesian "
+        "bootstrap)",
+        "rubin": "weighs all rows at random (Rubin's Bayesian bootstrap)",
+        "efron": "draws rows at random (Efron's bootstrap)",
+    }[getattr(model, "resampling", "efron")]
+    return (
+        f"{name} makes a first partition of the rows. {replicas} {draws} and is clustered in turn; "
+        "its clusters are matched with those of the first partition and vote on the rows. A row's "
+        "entropy says how divided the votes on it are."
+    )
+
+
+def _prior_text(analysis: Analysis) -> str:
+    model = analysis.model
+    if getattr(model, "prior_", None) is None:
+        return "No prior was used, or the model does not hold it."
+    weight, scale = getattr(model, "prior_weight", None), getattr(model, "prior_scale", None)
+    text = "A prior says where rows could have been."
+    if weight is not None:
+        text += f" {weight:.0%} of the draws of each replica come from it, the others are rows."
+    if getattr(model, "prior", None) is None and scale is not None:
+        text += (
+            " It was elicited from the first partition: one Gaussian per cluster, with "
+            f"{scale:g} times the cluster's covariance."
+        )
+    return text

@@ -1,0 +1,94 @@
+"""write_report: from a fitted model to a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bbclust.fitted import FittedEnsemble
+from bbclust.report.analysis import Analysis, gather
+from bbclust.selection import KSelector
+
+
+def render(analysis: Analysis, summary: Mapping[str, Any] | None = None) -> str:
+    """An analysis as one HTML page that needs nothing else.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    summary : dict, optional
+        What :func:`~bbclust.report.summarize` says of it, if that is known already.
+
+    Returns
+    -------
+    str
+        The page, with Bokeh, style and data inside. It opens from a file and asks nothing from the
+        network: its content security policy forbids it.
+    """
+    try:
+        from bbclust.report import page
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("bbclust"):
+            raise
+        raise ImportError(
+            f'The report needs {error.name}, which is not installed: pip install "bbclust[report]".'
+        ) from error
+    return page.make_page(analysis, summary)
+
+
+def write_report(
+    estimator: FittedEnsemble | KSelector,
+    X: Any,
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    original: Any = None,
+    **details: Any,
+) -> Path:
+    """Write what a fitted estimator found as one HTML file.
+
+    Parameters
+    ----------
+    estimator : BBC, or KSelector with ``refit``
+        Fitted.
+    X : array-like or data frame of shape (n, d)
+        The rows, scaled as they were for the fit.
+    path : str or path
+        Where to write; an existing file is replaced. It appears whole or not at all.
+    columns : sequence of d strings, optional
+        Names of the columns; by default those that the estimator saw in its fit.
+    original : array-like of shape (n, d), optional
+        The values before scaling; means are given in their units.
+    **details
+        Other attributes of :class:`Analysis`: ``ids``, ``id_name``, ``truth``, ``truth_name``,
+        ``source``, ``scaling``, ``baselines`` and so on.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bbclust import BBC
+    >>> from bbclust.datasets import load_iris
+    >>> from bbclust.report import write_report
+    >>> iris = load_iris()
+    >>> model = BBC(3, random_state=0).fit(iris.data)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = write_report(model, iris.data, f"{folder}/iris.html", source="Iris")
+    ...     written.name, written.stat().st_size < 2_000_000
+    ('iris.html', True)
+    """
+    page = render(gather(estimator, X, columns=columns, original=original, **details))
+    path = Path(path)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(page, encoding="utf-8", newline="\n")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path
