@@ -1,7 +1,8 @@
-"""Put generated tables into docs/choosing_k.md, between their markers.
+"""Put a generated table into the page of docs/ that has its markers.
 
 python docs/fill_tables.py k_recovery < recovery.md
 python docs/fill_tables.py k_calibration < calibration.md
+python docs/fill_tables.py bagging_accuracy < bagging.md
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ import re
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).parent / "choosing_k.md"
+FOLDER = Path(__file__).parent
 
 
 def main() -> None:
     """Read a table and write the page."""
     marker, table = sys.argv[1], sys.stdin.read().strip()
-    page = PAGE.read_text()
     pattern = re.compile(rf"(<!-- {marker} -->\n).*?(<!-- end -->)", re.DOTALL)
-    filled, count = pattern.subn(lambda found: f"{found[1]}{table}\n{found[2]}", page)
-    if count != 1:
-        sys.exit(f"{PAGE.name} has no place marked <!-- {marker} -->.")
-    PAGE.write_text(filled)
+    pages = [page for page in sorted(FOLDER.glob("*.md")) if pattern.search(page.read_text())]
+    if len(pages) != 1:
+        sys.exit(f"{len(pages)} pages of {FOLDER.name}/ have a place marked <!-- {marker} -->.")
+    filled = pattern.sub(lambda found: f"{found[1]}{table}\n{found[2]}", pages[0].read_text())
+    pages[0].write_text(filled)
 
 
 if __name__ == "__main__":

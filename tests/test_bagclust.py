@@ -20,7 +20,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_samples
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bbclust import BBC, BagClust1, BagClust2, load_model
+from bbclust import BBC, BagClust1, BagClust2, KSelector, load_model
 from bbclust.bagclust import cluster_by_medoids
 from bbclust.bootstrap import draw_replica
 from bbclust.datasets import load_iris, make_paper_dataset
@@ -165,6 +165,14 @@ def test_has_no_parameters_of_a_prior():
 def test_progress_carries_its_name(capsys):
     BagClust1(3, n_replicas=60, random_state=0, verbose=1).fit(IRIS)
     assert capsys.readouterr().out == "BagClust1: 60 of 60 replicas\n"
+
+
+def test_the_number_of_clusters_can_be_chosen_without_a_prior():
+    X, y = make_blobs(120, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)
+    selector = KSelector(BagClust1(n_replicas=50), k_range=range(2, 7), random_state=0).fit(X)
+    assert type(selector.best_estimator_) is BagClust1
+    assert selector.best_k_ == 4
+    assert adjusted_rand_score(selector.labels_, y) == 1
 
 
 def test_models_go_into_files_and_come_out(tmp_path):

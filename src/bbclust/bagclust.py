@@ -144,7 +144,7 @@ class BagClust2(
 
     .. math:: D_{ij} = \frac{|\{b \in R_{ij} : \ell_b(x_i) \ne \ell_b(x_j)\}|}{|R_{ij}|},
 
-    and D is clustered. No replica has to be aligned with another, and clusters need not be round.
+    and D is clustered. It does not depend on how clusters of replicas are matched.
 
     Parameters
     ----------
