@@ -23,9 +23,11 @@ from sklearn.utils.validation import check_is_fitted
 from bbclust import validation as check
 from bbclust.clusterers import Partition
 from bbclust.comembership import share_together
+from bbclust.conflict import PriorConflict, compare_with_prior, n_prior_draws
 from bbclust.persistence import NotInFiles, PriorOfFile, SavedToFile
 from bbclust.priors import PreparedPrior
 from bbclust.replicas import Plan
+from bbclust.streams import Stage, stream_generator
 from bbclust.table import Floats, Table
 from bbclust.voters import Voters
 from bbclust.voting import largest_memberships, membership_se, memberships, nearest_center
@@ -83,6 +85,7 @@ class FittedEnsemble(
 
     n_jobs: int | None
     reference_centers_: npt.NDArray[np.float64]
+    cluster_centers_: npt.NDArray[np.float64]
     replica_centers_: npt.NDArray[np.float64]
     labels_: Any = NotInFiles()
     memberships_: Any = NotInFiles()
@@ -216,6 +219,47 @@ class FittedEnsemble(
         self._rows_of_fit("top_memberships")
         k = check.check_integer("k", k, minimum=1, maximum=self._votes.shape[1])
         return largest_memberships(memberships(self._votes), k)
+
+    def prior_conflict(self) -> PriorConflict:
+        """Whether the prior and the data contradict each other, cluster by cluster.
+
+        Rows and a large sample of F0 are compared around each reference centre: where they are, how
+        widely they spread and how large their shares are. A difference counts if it is large and
+        cannot be chance; see :mod:`bbclust.conflict` for the rules.
+
+        Returns
+        -------
+        PriorConflict
+            ``conflict`` (bool), ``statement`` (text) and ``clusters``, a table with one entry per
+            cluster; ``print`` shows all of it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bbclust import BBC
+        >>> from bbclust.priors import MixturePrior
+        >>> X = np.random.default_rng(0).normal(size=(100, 2)) + 8 * (np.arange(100) % 2)[:, None]
+        >>> expert = MixturePrior([1, 1], [[0, 0], [8, 5]], [np.eye(2), np.eye(2)])
+        >>> print(BBC(2, prior=expert, random_state=0).fit(X).prior_conflict().statement)
+        The prior contradicts the data in 1 of 2 clusters.
+        Cluster 1: its rows lie 3.1 prior standard deviations from where the prior has them.
+        """
+        run = self._rows_of_fit("prior_conflict")
+        if run.prior is None:
+            raise ValueError(
+                "The model was fitted without a prior, so there is nothing to compare: "
+                "use resampling='proper' with prior_weight above 0."
+            )
+        clustered, reference = run.reference.without_noise()
+        count = n_prior_draws(reference.n_clusters, run.table.d)
+        draws = run.prior.sample(count, stream_generator(run.plan.seed, Stage.PRIOR_SKETCH))
+        return compare_with_prior(
+            run.table.original(clustered).astype(np.float64),
+            reference.weights,
+            reference.centers,
+            self.cluster_centers_,
+            np.asarray(draws, dtype=np.float64),
+        )
 
     @property
     def membership_se_(self) -> npt.NDArray[np.float64]:

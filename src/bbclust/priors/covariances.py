@@ -63,7 +63,7 @@ def _deviations(points: Floats, shares: Array) -> Array:
     return deviations
 
 
-def _gram(deviations: Array, shares: Array) -> Array:
+def weighted_gram(deviations: Array, shares: Array) -> Array:
     """Weighted mean of x x', shape (d, d)."""
     d = deviations.shape[1]
     gram = np.zeros((d, d))
@@ -76,7 +76,7 @@ def _factor_of_deviations(deviations: Array, shares: Array) -> Array:
     n, d = deviations.shape
     if n <= d:
         return np.asarray(np.sqrt(shares)[:, None] * deviations)
-    return semidefinite_factor(_gram(deviations, shares))
+    return semidefinite_factor(weighted_gram(deviations, shares))
 
 
 def _empirical_factor(points: Floats, weights: Array) -> Array:
@@ -94,7 +94,7 @@ def _shrunk_factor(points: Floats, weights: Array) -> Array:
     """
     d = points.shape[1]
     shares = weights / weights.sum()
-    covariance = _gram(_deviations(points, shares), shares)
+    covariance = weighted_gram(_deviations(points, shares), shares)
     mean_square = float(np.einsum("ij,ij->", covariance, covariance)) / d**2
     mean_variance = float(np.trace(covariance)) / d
     signal = mean_square + mean_variance**2
