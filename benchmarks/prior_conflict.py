@@ -3,7 +3,7 @@
 Experts who state the true parameters of three blobs and of the six data sets of the paper; experts
 who are wrong about one component.
 
-    python benchmarks/prior_conflict.py [--seeds 100] [--first-seed 0]
+    python benchmarks/prior_conflict.py [--seeds 100] [--first-seed 2000]
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ EXPERTS: dict[str, Callable[[Statement, int], Statement]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=100)
-    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--first-seed", type=int, default=2000)
     options = parser.parse_args()
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     data: dict[str, Callable[[int], tuple[np.ndarray, Statement]]] = {

@@ -52,8 +52,9 @@ class BBC(Watchable, FittedEnsemble):
         B. With "auto", blocks of 100 replicas until ``mean_entropy_se_`` is at most ``mc_tol`` and
         the largest ``membership_se_`` at most five times that; 5,000 at most.
     prior : object, optional
-        F0; :class:`~bbclust.priors.ElicitedPrior` by default. Any object with
-        ``prepare(X, reference, scale)`` that returns something with ``sample(n, generator)``.
+        F0; :class:`~bbclust.priors.ElicitedPrior` by default, others are in
+        :mod:`bbclust.priors`. Any object with ``prepare(X, reference, scale)`` that returns
+        something with ``sample(n, generator)``.
     prior_scale : float, default=1.0
         s, multiplies the covariances that the prior reads off the data.
     prior_weight : float in [0, 1), default=0.5
@@ -97,7 +98,8 @@ class BBC(Watchable, FittedEnsemble):
     Attributes
     ----------
     labels_ : ndarray of shape (n,)
-        Cluster with most votes; clusters are numbered by decreasing size of the reference.
+        Cluster with most votes; clusters are numbered by decreasing size of the reference, or as
+        in an earlier model (:class:`~bbclust.priors.ModelPrior`).
     memberships_ : ndarray of shape (n, K)
         Share of the votes.
     entropy_ : ndarray of shape (n,)

@@ -122,7 +122,7 @@ class PriorConflict:
 
     def __str__(self) -> str:
         head = "cluster    rows  location  spread  share  prior share  stray  posterior  conflict"
-        lines = [self.statement, "", head]
+        lines = [self.statement, head]
         for one in self.clusters:
             lines.append(
                 f"{one.cluster:7d} {one.n_rows:7.0f} {one.location:9.2f} {one.spread:7.2f} "

@@ -248,7 +248,7 @@ class FittedEnsemble(
         if run.prior is None:
             raise ValueError(
                 "The model was fitted without a prior, so there is nothing to compare: "
-                "use resampling='proper' with prior_weight above 0."
+                "use BBC with resampling='proper' and prior_weight above 0."
             )
         clustered, reference = run.reference.without_noise()
         count = n_prior_draws(reference.n_clusters, run.table.d)

@@ -16,7 +16,7 @@ from bbclust.priors.gaussian import GaussianMixture
 from bbclust.priors.kernel import KernelDensity, KernelPrior
 from bbclust.priors.mixture import MixturePrior
 from bbclust.priors.model import CarriedMixture, ModelPrior
-from bbclust.priors.sampler import SampledDistribution, SamplerPrior
+from bbclust.priors.sampler import SampledDistribution, SampledFunction, SamplerPrior
 from bbclust.priors.student import StudentMixture, StudentMixturePrior
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "PreparedPrior",
     "Prior",
     "SampledDistribution",
+    "SampledFunction",
     "SamplerPrior",
     "StudentMixture",
     "StudentMixturePrior",

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from bbclust.clusterers import Partition, partition_from_labels
 from bbclust.priors.contract import check_features
-from bbclust.priors.covariances import semidefinite_factor
+from bbclust.priors.covariances import semidefinite_factor, weighted_gram
 from bbclust.priors.elicited import ElicitedPrior
 from bbclust.priors.gaussian import GaussianMixture
 from bbclust.priors.matching import completed, nearest_pairs, pairs_within_spread
@@ -215,8 +215,8 @@ def _one_per_cluster(mixture: GaussianMixture, centers: Array) -> GaussianMixtur
     factors = list(mixture.factors)
     weights = mixture.weights
     if -1 in chosen:
-        average = np.einsum("k,kij->ij", weights, mixture.covariances)
-        factors.append(semidefinite_factor(average))
+        grams = [weighted_gram(factor, np.ones(len(factor))) for factor in factors]
+        factors.append(semidefinite_factor(np.einsum("k,kij->ij", weights, np.stack(grams))))
         weights = np.append(weights, weights.mean())
     return GaussianMixture(weights[chosen], centers, tuple(factors[j] for j in chosen))
 
