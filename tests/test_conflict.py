@@ -62,6 +62,26 @@ def test_location_spread_and_posterior_by_hand():
     assert found.stray == pytest.approx(0.0, abs=1e-6)
 
 
+def test_what_chance_adds_to_a_distance_is_taken_off():
+    """The squared distance of a mean of ten rows is a tenth too large, on average."""
+    found = compare(quantiles(10, 0.5), quantiles(20_000)).clusters[0]
+    assert found.location == pytest.approx(np.sqrt(0.25 - 0.1), abs=0.005)
+
+
+def test_a_few_draws_from_elsewhere_do_not_decide_on_the_spread():
+    draws = np.concatenate([quantiles(20_000), quantiles(400, 1000.0)])
+    found = compare(quantiles(500), draws).clusters[0]
+    assert found.spread == pytest.approx(1.0, abs=0.02)
+    assert found.reasons == ()
+
+
+def test_roundings_are_no_conflict():
+    rows = np.concatenate([quantiles(500), np.full((500, 1), 0.1 + 0.2)], axis=1)
+    rows[::2, 1] = 0.3
+    draws = np.concatenate([quantiles(20_000), np.full((20_000, 1), 0.3)], axis=1)
+    assert not compare(rows, draws, centers=[[0.0, 0.3]]).conflict
+
+
 def test_location_is_the_mahalanobis_distance():
     """Standard deviations 3 and 1 with correlation 0.9: (1, -1/3) is far, (1, 1/3) is near."""
     generator = np.random.default_rng(0)

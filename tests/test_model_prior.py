@@ -187,6 +187,8 @@ def test_without_a_partition_it_is_the_whole_earlier_mixture():
         ([[50.0, 0.0], [9.0, 0.0], [0.0, 50.0], [0.0, 9.0], [0.0, 0.0]], [4, 1, 3, 0, 2]),
         # fewer clusters: 2 does not exist any more and takes the free number
         ([[0.0, 9.0], [0.0, 0.0]], [1, 0]),
+        # 2 does not exist any more and there is a new one: the old acquaintance goes first
+        ([[50.0, 0.0], [0.0, 9.0]], [1, 0]),
         # one gone, one new: the new one gets the number that is free
         ([[50.0, 0.0], [0.0, 0.0], [0.0, 9.0]], [1, 0, 2]),
         # nothing in common: numbers by size

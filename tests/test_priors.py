@@ -525,6 +525,16 @@ def test_a_singular_gaussian_has_a_density_on_its_plane():
     assert prepared.logpdf(mean[None] + [[0.1, 0.0, 0.0]]) == -np.inf
 
 
+def test_few_points_in_many_dimensions_have_a_density_on_their_plane():
+    """Three points in five dimensions span a plane."""
+    points = np.random.default_rng(4).normal(size=(3, 5))
+    _, prepared = elicited(points, [0, 0, 0])
+    theirs = stats.multivariate_normal(
+        points.mean(axis=0), np.cov(points.T, bias=True), allow_singular=True
+    )
+    np.testing.assert_allclose(prepared.logpdf(points), theirs.logpdf(points), rtol=1e-6)
+
+
 def test_a_point_mass_outweighs_every_density_at_its_point():
     prepared = MixturePrior([1, 3], [[5.0], [0.0]], [[[0.0]], [[1.0]]]).prepare(X, None, 1.0)
     points = np.array([[5.0], [4.999], [0.0]])
@@ -642,6 +652,13 @@ def test_a_sampler_decides_where_clusters_are_when_it_has_all_the_weight():
     far = SamplerPrior(stats.multivariate_normal([50.0, 50.0], 1e-6))
     model = BBC(1, prior=far, prior_weight=0.999, n_replicas=50, votes="all", random_state=0).fit(X)
     np.testing.assert_allclose(model.cluster_centers_, [[50.0, 50.0]], rtol=0.02)
+
+
+def test_draws_that_a_prior_keeps_are_left_alone():
+    kept = np.random.default_rng(0).normal(size=(500, 2))
+    before = kept.copy()
+    BBC(3, prior=SamplerPrior(lambda n, generator: kept[:n]), random_state=0).fit(X)
+    np.testing.assert_array_equal(kept, before)
 
 
 def test_descriptions_by_hand():
