@@ -29,6 +29,7 @@ demo: ## Cluster Iris and print the result
 
 picture: ## Draw the pictures of the documentation again
 	$(PYTHON) docs/make_images.py
+	$(PYTHON) docs/make_screenshot.py
 
 bench: ## Run every script in benchmarks/
 	$(if $(wildcard benchmarks/*.py),,@echo "There are no scripts in benchmarks/.")

@@ -17,7 +17,7 @@ import pytest
 from sklearn.cluster import DBSCAN
 from sklearn.exceptions import NotFittedError
 
-from bbclust import BBC, BagClust1, KSelector, load_model
+from bbclust import BBC, BagClust1, BagClust2, KSelector, load_model
 from bbclust.baselines import KChoice, compare_baselines
 from bbclust.datasets import load_iris
 from bbclust.priors import MixturePrior
@@ -134,6 +134,14 @@ def test_names_come_from_the_data_frame_of_the_fit(iris):
     assert gather(fit(frame), frame).columns == iris.feature_names
 
 
+def test_names_of_rows_go_by_place_whatever_the_index():
+    pandas = pytest.importorskip("pandas")
+    X = blobs(2, 3)
+    names = pandas.Series(list("abcdef"), index=[5, 4, 3, 2, 1, 0])
+    rows = summarize(gather(fit(X, 2), X, ids=names, truth=names))["answer"]["most_uncertain"]
+    assert [row["id"] for row in rows] == ["abcdef"[row["row"]] for row in rows]
+
+
 def test_fingerprint_knows_values_shape_names_and_order():
     X = np.arange(6.0).reshape(3, 2)
     names = ["a", "b"]
@@ -161,6 +169,12 @@ def test_fingerprint_knows_values_shape_names_and_order():
 def test_what_does_not_fit_the_rows_is_refused(iris, details, message):
     with pytest.raises(ValueError, match=message):
         gather(fit(iris.data), iris.data, **details)
+
+
+def test_a_model_without_memberships_is_refused(iris):
+    model = BagClust2(3, n_replicas=50, random_state=0).fit(iris.data)
+    with pytest.raises(TypeError, match="shows memberships, and BagClust2 has none: give a fitted"):
+        gather(model, iris.data)
 
 
 def test_an_estimator_that_is_not_fitted_is_refused(iris):

@@ -149,6 +149,11 @@ def gather(
     check_is_fitted(estimator)
     selector = estimator if isinstance(estimator, KSelector) else None
     model: FittedEnsemble = estimator._refitted() if isinstance(estimator, KSelector) else estimator
+    if not hasattr(model, "predict_proba"):
+        raise TypeError(
+            f"A report shows memberships, and {type(model).__name__} has none: "
+            "give a fitted BBC, BagClust1 or KSelector."
+        )
     rows = check.check_table(model, X, reset=False)
     names = _check_columns(columns, model, rows.shape[1])
     if original is not None:
@@ -158,8 +163,8 @@ def gather(
                 f"original has shape {original.shape} and X {rows.shape}: give the same rows and "
                 "columns before scaling."
             )
-    for name in ("ids", "truth", "row_numbers"):
-        _check_length(name, details.get(name), len(rows))
+    for name in {"ids", "truth", "row_numbers"} & details.keys():
+        details[name] = _check_values(name, details[name], len(rows))
     is_training = holds_rows_of_fit(model, rows)
     memberships = model.memberships_ if is_training else model.predict_proba(rows)
     facts: dict[str, Any] = {
@@ -246,6 +251,11 @@ def _check_columns(
     return names
 
 
-def _check_length(name: str, values: Any, n: int) -> None:
-    if values is not None and len(values) != n:
+def _check_values(name: str, values: Any, n: int) -> Any:
+    """One value for each row, by place: a column of a data frame may go by other numbers."""
+    if values is None:
+        return None
+    values = values if isinstance(values, np.ndarray | list | tuple) else list(values)
+    if len(values) != n:
         raise ValueError(f"{name} has {len(values)} values and X {n} rows: give one for each row.")
+    return values

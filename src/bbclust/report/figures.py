@@ -47,7 +47,12 @@ MEASURES = {
     "max_pairwise_entropy": "max pairwise entropy, bits",
 }
 BAND_STANDARD_ERRORS = 2.0
-MOST_LANES_WITH_NUMBERS = 30
+BRUSHED: dict[str, Any] = {
+    "selection_line_width": 2,
+    "nonselection_fill_alpha": 0.05,
+    "nonselection_line_alpha": 0.12,
+}
+MOST_WITH_NUMBERS = 30  # clusters; more numbers would hide the rows and each other
 
 
 def color_name(index: int) -> str:
@@ -127,7 +132,7 @@ def draw_entropy(source: Any, n_clusters: int, tooltips: list[tuple[str, str]]) 
     plot.y_range = Range1d(start=n_lanes - 0.45, end=-0.55)
     most = max(0.1, float(source.data["entropy"].max()))
     plot.x_range = Range1d(start=-0.02 * most, end=1.03 * most)
-    step = -(-n_lanes // MOST_LANES_WITH_NUMBERS)
+    step = -(-n_lanes // MOST_WITH_NUMBERS)
     plot.yaxis.ticker = FixedTicker(ticks=list(range(0, n_lanes, step)))
     plot.yaxis.major_label_overrides = {n_clusters: "none"}
     plot.ygrid.visible = False
@@ -250,13 +255,13 @@ def _draw_rows(
         line_color=color,
         fill_alpha=filling,
         line_alpha=0.9,
-        nonselection_fill_alpha=0.05,
-        nonselection_line_alpha=0.12,
+        **BRUSHED,
     )
 
 
 def _draw_numbers(plot: figure, name: str, texts: Sequence[str], places: Array) -> None:
-    """Numbers of clusters, each in a circle."""
+    """Numbers of clusters, each in a circle, unless they are too many."""
+    circled = len(texts) <= MOST_WITH_NUMBERS
     source = ColumnDataSource(
         name=name, data={"text": list(texts), "x": places[:, 0], "y": places[:, 1]}
     )
@@ -265,6 +270,7 @@ def _draw_numbers(plot: figure, name: str, texts: Sequence[str], places: Array) 
         "y",
         source=source,
         name=f"circles:{plot.name}",
+        visible=circled,
         size=20,
         fill_color=LIGHT["page"],
         fill_alpha=0.85,
@@ -276,6 +282,7 @@ def _draw_numbers(plot: figure, name: str, texts: Sequence[str], places: Array) 
         "text",
         source=source,
         name=f"numbers:{plot.name}",
+        visible=circled,
         text_align="center",
         text_baseline="middle",
         text_font=Value(FONT),

@@ -257,7 +257,7 @@ def _texts(analysis: Analysis, summary: Mapping[str, Any], shown: ShownRows) -> 
         "choice_title": choice_title,
         "choice_text": _choice_text(summary),
         "sample_text": _sample_text(analysis, shown),
-        "search_hint": "row, name or class" if analysis.ids is not None else "row",
+        "search_hint": _search_hint(analysis),
         "scaled": analysis.original is not None,
         "prior_text": _prior_text(analysis),
         "method_text": _method_text(analysis),
@@ -267,6 +267,11 @@ def _texts(analysis: Analysis, summary: Mapping[str, Any], shown: ShownRows) -> 
         if summary["seed"] is None
         else "The same file, settings and seed give the same numbers again.",
     }
+
+
+def _search_hint(analysis: Analysis) -> str:
+    known = {"name": analysis.ids, "class": analysis.truth}
+    return " or ".join(["row", *(word for word, values in known.items() if values is not None)])
 
 
 def _chosen_verdict(summary: Mapping[str, Any]) -> str:

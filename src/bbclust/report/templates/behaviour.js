@@ -267,7 +267,7 @@
       const texts = [];
       for (let place = 0; `top${place}` in data; place++) {
         const k = data[`top${place}`][i], share = data[`share${place}`][i];
-        bar.append(element("span", null, { style: `${colorVariable(k)}; width: ${(100 * share).toFixed(1)}%` }));
+        if (share > 0) bar.append(element("span", null, { style: `${colorVariable(k)}; width: ${(100 * share).toFixed(1)}%` }));
         if (share >= 0.005) texts.push(`${percent(share)} for ${k}`);
       }
       cell.append(bar, element("span", texts.join(" · "), { class: "votes-text" }));
