@@ -425,6 +425,7 @@ def test_files_of_schema_1_can_be_read():
     assert model.pairwise_entropy_.tolist() == expected["pairwise_entropy"]
     assert list(model.worst_pair_) == expected["worst_pair"]
     assert model.cluster_shares_.tolist() == expected["cluster_shares"]
+    np.testing.assert_allclose(model.centers_interval(0.9), expected["centers_interval"])
     assert model.prior_.means.tolist() == expected["prior_means"]
     np.testing.assert_allclose(model.prior_.covariances, expected["prior_covariances"])
 

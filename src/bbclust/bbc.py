@@ -128,6 +128,10 @@ class BBC(Watchable, FittedEnsemble):
         Mean membership: the share of the rows that each cluster holds.
     replica_centers_ : ndarray of shape (B, K, d)
         Aligned centres of every replica.
+    variance_ratio_ : float
+        How many times larger the variance of a cluster's mean is over the replicas than under the
+        posterior: 1 + (n + k) / m for the proper Bayesian bootstrap with weights. What is said of
+        centres (``centers_interval`` and so on) takes account of it.
     replica_n_iter_ : ndarray of shape (B,)
         Lloyd iterations of each replica's best start.
     alignment_margin_ : ndarray of shape (B,)
@@ -484,6 +488,7 @@ class BBC(Watchable, FittedEnsemble):
         self.prior_ = run.prior
         self.reference_centers_ = reference.centers
         self.cluster_centers_ = replicas.mean_centers(reference)
+        self.variance_ratio_ = run.plan.resampling.variance_ratio(table.n)
 
         self.n_abstained_votes_ = int(replicas.abstained.sum())
         self.n_failed_ = len(replicas.failures)

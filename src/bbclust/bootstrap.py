@@ -54,6 +54,24 @@ class Resampling:
     def uses_prior(self) -> bool:
         return self.kind == "proper" and self.prior_weight > 0
 
+    def variance_ratio(self, n: int) -> float:
+        """Variance of a mean over the replicas, divided by that under the posterior.
+
+        The weight of a set of mass g has variance v g (1 - g). Under the posterior v is
+        1 / (n + k + 1); for Efron's bootstrap, which has none, it is the 1 / n of a sample mean.
+        """
+        m, k = self.n_draws, self.concentration(n) if self.kind == "proper" else 0.0
+        if self.kind == "efron":
+            return n / m
+        posterior = 1 / (n + k + 1)
+        if self.kind == "rubin":
+            m, replicas = n, posterior
+        else:
+            replicas = (m + n + k) / m * posterior
+        if self.weighting == "resample":  # m more draws
+            replicas = replicas * (1 - 1 / m) + 1 / m
+        return replicas / posterior
+
 
 class Replica(NamedTuple):
     """A weighted sample: distinct rows of the table and draws from the prior.

@@ -24,6 +24,7 @@ from bbclust import validation as check
 from bbclust.clusterers import Partition
 from bbclust.comembership import share_together
 from bbclust.conflict import PriorConflict, compare_with_prior, n_prior_draws
+from bbclust.description import ClusterDescription
 from bbclust.persistence import NotInFiles, PriorOfFile, SavedToFile
 from bbclust.priors import PreparedPrior
 from bbclust.replicas import Plan
@@ -69,6 +70,7 @@ class FittedEnsemble(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
+    ClusterDescription,
     SavedToFile,
 ):
     """Base of the estimators: the questions that replicas answer once they have been run.

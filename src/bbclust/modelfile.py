@@ -46,6 +46,7 @@ RESULT_ARRAYS = {
 }
 # Fitted attributes that are single numbers; a float that is NaN is null in the file.
 RESULT_NUMBERS = {
+    "variance_ratio_": float,
     "mean_entropy_": float,
     "mean_entropy_se_": float,
     "max_pairwise_entropy_": float,

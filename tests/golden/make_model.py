@@ -34,6 +34,7 @@ def main():
         "pairwise_entropy": model.pairwise_entropy_.tolist(),
         "worst_pair": model.worst_pair_,
         "cluster_shares": model.cluster_shares_.tolist(),
+        "centers_interval": model.centers_interval(0.9).tolist(),
         "prior_means": model.prior_.means.tolist(),
         "prior_covariances": model.prior_.covariances.tolist(),
     }
