@@ -574,7 +574,8 @@ def test_methods_side_by_side(full):
     assert [score.k for score in chosen] == [silhouette.best_k] == [2]
     assert chosen[0].shade == 100
     assert min(score.shade for score in silhouette.scores) == 0
-    assert comparison.sentence.startswith(("0 of 2", "1 of 2", "2 of 2"))
+    agree = sum(choice.best_k == full.n_clusters for choice in full.baselines)
+    assert comparison.sentence.startswith(f"{agree} of 2 other methods")
     assert compare_methods(summarize(replace(full, baselines=None))) is None
 
 
@@ -585,6 +586,14 @@ def test_smaller_scores_are_shaded_more_where_smaller_is_better(full):
     assert shades[2] == (100, 1.0)
     assert shades[3] == (0, 3.0)
     assert shades[4] == (0, None)
+
+
+@pytest.mark.parametrize(("best_k", "end"), [(2, ""), (3, " too")])
+def test_one_other_method_agrees_or_not(full, best_k, end):
+    summary = summarize(full)
+    summary["answer"]["n_clusters"] = 3
+    summary["baselines"] = [summary["baselines"][0] | {"best_k": best_k}]
+    assert compare_methods(summary).sentence == f"The other method chooses {best_k}{end}."
 
 
 def test_every_colour_can_be_seen_by_day_and_by_night():

@@ -31,7 +31,7 @@ HOSTILE = (
     "<script data-evil>evil=1;alert(1)</script>",
     "</script><img class=evil src=http://example.invalid/x onerror=evil=1>",
     "=cmd|' /C calc'!A0 \"quoted\" & 'single'",
-    "$$\\text{evil}$$ {{ 7*7 }} @{row} ${evil=1} \u202e雪 " + "long " * 40,
+    "$$\\text{evil}$$ {{ 7*7 }} @{row} ${evil=1} 雪 \u202e" + "long " * 40,
 )
 
 
@@ -64,7 +64,7 @@ def reports(tmp_path_factory):
         BBC(n_replicas=60, n_init=2, votes="all"), k_range=range(2, 6), random_state=1
     ).fit(iris.data)
     truth = np.array(["plain", HOSTILE[0], HOSTILE[2]])[iris.target]
-    ids = [f"{HOSTILE[i % 4][:60]} no {i}" for i in range(150)]
+    ids = [f"{HOSTILE[i % 4][:40]} no {i}" for i in range(150)]
     baselines = compare_baselines(iris.data, range(2, 6), methods=["silhouette"], random_state=0)
     details = {
         "columns": HOSTILE,
@@ -74,7 +74,7 @@ def reports(tmp_path_factory):
         "truth_name": HOSTILE[1],
         "source": HOSTILE[1],
         "scaling": HOSTILE[2],
-        "set_aside": {HOSTILE[0]: HOSTILE[1]},
+        "set_aside": {HOSTILE[0]: HOSTILE[1], HOSTILE[3]: HOSTILE[3]},
         "settings": {HOSTILE[0]: {HOSTILE[1]: HOSTILE[3]}},
         "baselines": baselines,
     }
@@ -229,7 +229,8 @@ def test_texts_of_strangers_stay_text(page, reports):
     options = page.find_elements(By.CSS_SELECTOR, "#axis-x option")
     names = [option.get_attribute("textContent") for option in options]
     assert names[2:5] == list(HOSTILE[:3])
-    assert names[5].startswith(HOSTILE[3][:50])
+    assert names[5].startswith(HOSTILE[3][:40])
+    assert "\u202e" not in page.find_element(By.TAG_NAME, "main").text
     first = [heading.text for heading in page.find_elements(By.CSS_SELECTOR, "#row-table th")]
     assert first[1] == HOSTILE[0][:29] + "…"
     assert all(row[1] in reports.ids for row in table(page))

@@ -67,9 +67,10 @@ def compare_methods(summary: Mapping[str, Any]) -> Comparison | None:
         scores = _scores(k_values, known, one["best_k"], one["larger_is_better"])
         methods.append(Method(one["name"], False, one["best_k"], scores))
     sentence = (
-        f"{agree} of {len(others)} other {'method' if len(others) == 1 else 'methods'} "
-        f"{'chooses' if agree == 1 else 'choose'} {k} too."
+        f"{agree} of {len(others)} other methods {'chooses' if agree == 1 else 'choose'} {k} too."
     )
+    if len(others) == 1:
+        sentence = f"The other method chooses {others[0]['best_k']}{' too' if agree else ''}."
     return Comparison(k_values, tuple(methods), sentence)
 
 

@@ -120,7 +120,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["short"] = lambda text: "" if text is None else short(str(text))
+    environment.filters["short"] = lambda text, *length: (
+        "" if text is None else short(str(text), *length)
+    )
     environment.filters["setting"] = lambda value: short(json.dumps(value), 300)
     return environment
 

@@ -23,6 +23,8 @@ PROJECTED_NUMBERS = 20_000_000
 # Steps that fill the unit square evenly, and a line by the first of them alone.
 EVEN_STEPS = (0.7548776662466927, 0.5698402909980532)
 CORNER_SPREAD = 0.06
+# Signs that would turn the direction of all that follows.
+TURNS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,15 @@ def show_rows(analysis: Analysis, profiles: Profiles) -> ShownRows:
 
 
 def short(text: str, length: int = MAX_TEXT) -> str:
-    """A text from a stranger, not longer than a page can hold."""
+    """A text from a stranger, not longer than a page can hold, and in the page's own direction.
+
+    Examples
+    --------
+    >>> from bbclust.report.rows import short
+    >>> short("a very long name", 6)
+    'a ver…'
+    """
+    text = text.translate(TURNS)
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
