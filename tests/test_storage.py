@@ -318,6 +318,15 @@ def test_voters_that_are_not_centres_are_refused(model, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path):
+    class Mine(BBC):
+        pass
+
+    model = Mine(3, n_replicas=60, random_state=0).fit(IRIS)
+    with pytest.raises(ValueError, match="Mine is a class of yours, which load_model does not"):
+        model.save(tmp_path / "model.bbc")
+
+
 def test_an_unfitted_model_is_not_saved(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         BBC().save(tmp_path / "model.bbc")

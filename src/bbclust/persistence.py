@@ -92,6 +92,11 @@ class SavedToFile(BaseEstimator):  # type: ignore[misc]
 
     def _to_store(self) -> StoredModel:
         """The model as plain data."""
+        if not type(self).__module__.startswith("bbclust."):
+            raise ValueError(
+                f"{type(self).__name__} is a class of yours, which load_model does not know: "
+                "keep the object itself by pickle."
+            )
         if not isinstance(self._voters, CenterVoters):
             raise ValueError(
                 "The replicas of this model vote by fitted clusterers, and a model file holds "
