@@ -73,6 +73,13 @@ def test_rows_that_none_drew_do_not_count_for_the_largest_error():
     assert model.mc_trace_["max_membership_se"].tolist() == [largest]
 
 
+def test_many_rows_are_looked_at_some_at_a_time(monkeypatch):
+    whole = BBC(3, n_replicas=100, random_state=0).fit(IRIS).mc_trace_
+    monkeypatch.setattr("bbclust.precision._ROWS_AT_ONCE", 7)
+    parts = BBC(3, n_replicas=100, random_state=0).fit(IRIS).mc_trace_
+    assert parts["max_membership_se"].tolist() == whole["max_membership_se"].tolist()
+
+
 def test_model_files_leave_the_trace_out(tmp_path):
     BBC(3, n_replicas=100, random_state=0).fit(IRIS).save(tmp_path / "model.bbc")
     with pytest.raises(AttributeError, match="mc_trace_ needs the rows"):

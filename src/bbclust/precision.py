@@ -13,6 +13,8 @@ from bbclust.replicas import Plan, Replicas
 from bbclust.table import Table
 from bbclust.voting import mean_entropy_moves, membership_se, standard_error
 
+_ROWS_AT_ONCE = 65_536
+
 
 @dataclass(frozen=True)
 class Precision:
@@ -42,9 +44,17 @@ def measure_precision(table: Table, plan: Plan, replicas: Replicas) -> Precision
     moves = mean_entropy_moves(
         replicas.evaluation_labels, replicas.votes[rows], table.weights_or_ones()[rows]
     )
-    voted_on = replicas.votes.any(axis=1)
-    errors = membership_se(replicas.votes if voted_on.all() else replicas.votes[voted_on])
-    return Precision(replicas.n_replicas, standard_error(moves), float(errors.max(initial=0.0)))
+    return Precision(replicas.n_replicas, standard_error(moves), _max_membership_se(replicas.votes))
+
+
+def _max_membership_se(votes: npt.NDArray[np.int32]) -> float:
+    """Largest error of a membership, over rows with votes; some rows at a time, to save memory."""
+    largest = 0.0
+    for start in range(0, len(votes), _ROWS_AT_ONCE):
+        some = votes[start : start + _ROWS_AT_ONCE]
+        errors = membership_se(some[some.any(axis=1)])
+        largest = max(largest, float(errors.max(initial=0.0)))
+    return largest
 
 
 def as_columns(trace: Sequence[Precision]) -> dict[str, npt.NDArray[Any]]:
