@@ -173,8 +173,8 @@ from bbclust import BBC
 
 X = np.random.default_rng(0).normal(size=(200_000, 16))
 model = BBC(20, n_replicas=100_000, n_jobs=2, random_state=0)
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     model.fit(X)
 except KeyboardInterrupt:
     print("interrupted", hasattr(model, "labels_"), flush=True)
