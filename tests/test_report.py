@@ -385,7 +385,7 @@ def test_every_field_is_documented_and_every_documented_field_exists(full):
     )
     # Too many K's for the rows and errors of scores are not in every analysis.
     baseline = KChoice("gap", (2,), np.array([1.0]), np.array([0.1]), 2, True)
-    summary = summarize(replace(full, baselines=[baseline]))
+    summary = summarize(replace(full, baselines=[baseline], notes=["a warning"]))
     summary["selection"]["impossible_k"] = [7]
     found = set(paths(summary))
     optional = {

@@ -56,6 +56,8 @@ class Analysis:
         Name of the file, or of the data.
     row_numbers : ndarray of shape (n,), or None
         Where in the file each row was, from 0; None when it holds these rows and no others.
+    first_row : int
+        The number that the first row of the file goes by: people may want to count from 1.
     dropped_rows : int
         Rows of the file that were left out, because of missing values.
     set_aside : mapping from column to reason
@@ -68,6 +70,8 @@ class Analysis:
     seconds : mapping from step to seconds
     baselines : sequence of KChoice, or None
         What other methods say of K: the result of ``compare_baselines``.
+    notes : sequence of str
+        What a reader should know besides, such as warnings.
     """
 
     model: FittedEnsemble
@@ -86,6 +90,7 @@ class Analysis:
     truth_name: str = "class"
     source: str = "table"
     row_numbers: npt.NDArray[np.int64] | None = None
+    first_row: int = 0
     dropped_rows: int = 0
     set_aside: Mapping[str, str] = field(default_factory=dict)
     fingerprint: str = ""
@@ -93,6 +98,7 @@ class Analysis:
     versions: Mapping[str, str] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
     baselines: Sequence[KChoice] | None = None
+    notes: Sequence[str] = ()
 
     @property
     def n_rows(self) -> int:
@@ -101,6 +107,11 @@ class Analysis:
     @property
     def n_clusters(self) -> int:
         return int(self.memberships.shape[1])
+
+    def number_rows(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The numbers that rows of X go by: their places in the file."""
+        places = rows if self.row_numbers is None else self.row_numbers[rows]
+        return places + self.first_row
 
     @property
     def values(self) -> Floats:

@@ -60,7 +60,7 @@ def show_rows(analysis: Analysis, profiles: Profiles) -> ShownRows:
     axes, positions = _positions(analysis, rows, profiles)
     across, up = list(axes)[:2]
     fields: dict[str, Any] = {
-        "row": rows if analysis.row_numbers is None else analysis.row_numbers[rows],
+        "row": analysis.number_rows(rows),
         "cluster": analysis.labels[rows],
         "entropy": analysis.entropy[rows],
         "filling": 1 - 0.9 * np.clip(analysis.entropy[rows], 0, 1),

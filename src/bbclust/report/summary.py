@@ -71,13 +71,16 @@ def summarize(analysis: Analysis) -> dict[str, Any]:
             "answer": _answer(analysis, profiles.sizes, doubts, entropies, weights),
             "clusters": _clusters(analysis, profiles),
             "pairs": _pairs(doubts, entropies),
-            "selection": _selection(analysis.selector),
+            "selection": None
+            if analysis.selector is None
+            else summarize_selection(analysis.selector),
             "truth": _truth(analysis),
             "baselines": _baselines(analysis),
             "settings": analysis.settings,
             "seed": _seed(analysis),
             "versions": analysis.versions,
             "seconds": analysis.seconds,
+            "notes": analysis.notes,
         }
     )
     return summary
@@ -127,6 +130,7 @@ def _data(analysis: Analysis) -> dict[str, Any]:
         "source": analysis.source,
         "n_rows": analysis.n_rows,
         "dropped_rows": analysis.dropped_rows,
+        "first_row": analysis.first_row,
         "columns": analysis.columns,
         "set_aside": [
             {"column": column, "reason": reason} for column, reason in analysis.set_aside.items()
@@ -194,9 +198,8 @@ def _answer(
 
 
 def _row(analysis: Analysis, row: int) -> dict[str, Any]:
-    numbers = analysis.row_numbers
     return {
-        "row": row if numbers is None else int(numbers[row]),
+        "row": int(analysis.number_rows(np.array(row))),
         "id": None if analysis.ids is None else _name(analysis.ids[row]),
         "cluster": analysis.labels[row],
         "entropy": analysis.entropy[row],
@@ -250,9 +253,8 @@ def _pair(pair: tuple[int, int], doubts: Array, entropies: Array) -> dict[str, A
     }
 
 
-def _selection(selector: KSelector | None) -> dict[str, Any] | None:
-    if selector is None:
-        return None
+def summarize_selection(selector: KSelector) -> dict[str, Any]:
+    """How K was chosen, see ``selection`` in ``docs/summary_schema.md``."""
     curves = selector.curves_
     return {
         "best_k": selector.best_k_,
@@ -314,10 +316,11 @@ def _truth(analysis: Analysis) -> dict[str, Any] | None:
 def _baselines(analysis: Analysis) -> list[dict[str, Any]] | None:
     if analysis.baselines is None:
         return None
-    return [_choice(choice) for choice in analysis.baselines]
+    return [summarize_choice(choice) for choice in analysis.baselines]
 
 
-def _choice(choice: KChoice) -> dict[str, Any]:
+def summarize_choice(choice: KChoice) -> dict[str, Any]:
+    """What another method says, see ``baselines`` in ``docs/summary_schema.md``."""
     return {
         "name": choice.name,
         "best_k": choice.best_k,
