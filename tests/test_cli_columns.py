@@ -65,7 +65,7 @@ def test_a_few_cells_of_text_among_numbers_are_named():
     with pytest.raises(CommandError) as caught:
         choose({"x": X, "the y": ["1", "2", "oops", "4"]})
     assert str(caught.value) == (
-        "t.csv: row 3, column 'the y' holds 'oops' where numbers are needed: correct it, or leave "
+        "Row 3, column 'the y' holds 'oops' where numbers are needed: correct it, or leave "
         "the column out with --exclude 'the y'."
     )
     assert list(choose({"x": X, "y": ["1", "2", "oops", "4"]}, exclude=("y",)).features) == ["x"]
@@ -73,7 +73,7 @@ def test_a_few_cells_of_text_among_numbers_are_named():
 
 def test_columns_asked_for_must_be_numbers():
     assert list(choose({"x": X, "y": Y}, columns=("y",)).features) == ["y"]
-    with pytest.raises(CommandError, match="row 1, column 'kind' holds 'a'"):
+    with pytest.raises(CommandError, match="Row 1, column 'kind' holds 'a'"):
         choose({"x": X, "kind": ["a", "b", "a", "1"]}, columns=("kind",))
     with pytest.raises(CommandError, match="'day' of --columns holds Date"):
         choose({"x": X, "day": [datetime.date(2020, 1, 1)] * 4}, columns=("day",))
@@ -98,7 +98,7 @@ def test_names_are_separated_by_commas_unless_they_hold_one():
         ({"id": "q"}, "--id: there is no column 'q'"),
         ({"truth": "q"}, "--truth: there is no column 'q'"),
         ({"columns": ("y",), "exclude": ("y",)}, "'y' is in --columns and in --exclude"),
-        ({"exclude": ("petal length,y",)}, "no column holds numbers that vary"),
+        ({"exclude": ("petal length,y",)}, "No column holds numbers that vary"),
     ],
 )
 def test_names_that_do_not_fit_are_refused(wanted, sentence):
@@ -173,7 +173,7 @@ def test_spare_columns_are_used_only_when_named():
 )
 def test_gaps_and_infinite_numbers_are_named_or_dropped(cell, sentence):
     columns = {"name": ["a", "b", "c", "d"], "x": X, "y": ["1", "2", cell, "4"]}
-    with pytest.raises(CommandError, match=f"row 3, column 'y' {sentence}"):
+    with pytest.raises(CommandError, match=f"Row 3, column 'y' {sentence}"):
         rows(columns)
     dropped = rows(columns, missing="drop")
     assert dropped.X.tolist() == [[0.5, 1], [1.5, 2], [9, 4]]
@@ -183,7 +183,7 @@ def test_gaps_and_infinite_numbers_are_named_or_dropped(cell, sentence):
 
 
 def test_missing_values_of_typed_files_are_gaps():
-    with pytest.raises(CommandError, match=r"row 2, column 'n' has no number \(2 rows have gaps"):
+    with pytest.raises(CommandError, match=r"Row 2, column 'n' has no number \(2 rows have gaps"):
         rows({"x": [*X[:3], float("inf")], "n": [1, None, 3, 4]})
 
 

@@ -42,7 +42,7 @@ def test_a_failure_leaves_nothing(tmp_path):
 def test_a_failure_keeps_finished_parts_which_resume_finds(tmp_path):
     def interrupt(work):
         work.checkpoint.mkdir()
-        (work.checkpoint / "cell").write_text("done")
+        (work.checkpoint / "1.cell").write_text("done")
         raise KeyboardInterrupt
 
     out = tmp_path / "out"
@@ -53,13 +53,14 @@ def test_a_failure_keeps_finished_parts_which_resume_finds(tmp_path):
     with pytest.raises(CommandError, match="go on with it by --resume"):
         write(out)
     with new_directory(out, force=False, resume=True) as work:
-        assert (work.checkpoint / "cell").read_text() == "done"
+        assert (work.checkpoint / "1.cell").read_text() == "done"
     assert os.listdir(tmp_path) == ["out"]
 
 
 def test_force_forgets_finished_parts(tmp_path):
     out = tmp_path / "out"
-    (tmp_path / "out.partial" / "checkpoint" / "cell").mkdir(parents=True)
+    (tmp_path / "out.partial" / "checkpoint").mkdir(parents=True)
+    (tmp_path / "out.partial" / "checkpoint" / "1.cell").write_text("done")
     with new_directory(out, force=True) as work:
         assert not work.has_finished_parts()
 

@@ -91,7 +91,7 @@ def choose_columns(table: InputTable, wanted: Wanted) -> Columns:
             else:
                 features[name] = judged
     if not features:
-        raise CommandError(f"{table.name}: {_no_numbers(names, set_aside)}")
+        raise CommandError(_no_numbers(names, set_aside))
     return Columns(features, row_id, truth, set_aside)
 
 
@@ -182,7 +182,7 @@ def _judge(column: pl.Series, table: InputTable, *, asked: bool) -> pl.Series | 
     if not column.dtype.is_numeric():
         if asked:
             raise CommandError(
-                f"{table.name}: column {column.name!r} of --columns holds {column.dtype}, which is "
+                f"Column {column.name!r} of --columns holds {column.dtype}, which is "
                 "no number: leave it out."
             )
         return "dates or times" if column.dtype.is_temporal() else f"{column.dtype}, no number"
@@ -197,7 +197,7 @@ def _judge_text(column: pl.Series, table: InputTable, *, asked: bool) -> pl.Seri
     if parsed.n_gaps == len(column):
         return "empty"
     if parsed.n_bad and (asked or parsed.n_bad <= parsed.n_numbers):
-        raise CommandError(_bad_cell(column, parsed, table.name))
+        raise CommandError(_bad_cell(column, parsed))
     if parsed.n_bad:
         return "text"
     if not asked and _says_id(column.name) and _are_whole(parsed.values):
@@ -213,11 +213,11 @@ def _unless_constant(numbers: pl.Series) -> pl.Series | str:
     return numbers
 
 
-def _bad_cell(column: pl.Series, parsed: Numbers, source: str) -> str:
+def _bad_cell(column: pl.Series, parsed: Numbers) -> str:
     assert parsed.first_bad is not None
     more = f" ({parsed.n_bad} such cells in all)" if parsed.n_bad > 1 else ""
     return (
-        f"{source}: row {parsed.first_bad + 1}, column {column.name!r} holds "
+        f"Row {parsed.first_bad + 1}, column {column.name!r} holds "
         f"{_shortened(column[parsed.first_bad])} where numbers are needed{more}: correct it, or "
         f"leave the column out with --exclude {_quoted(column.name)}."
     )
@@ -226,7 +226,7 @@ def _bad_cell(column: pl.Series, parsed: Numbers, source: str) -> str:
 def _no_numbers(names: Sequence[str], set_aside: dict[str, str]) -> str:
     reasons = "; ".join(f"{name!r}: {reason}" for name, reason in list(set_aside.items())[:5])
     return (
-        f"no column holds numbers that vary, out of {_some(names)}"
+        f"No column holds numbers that vary, out of {_some(names)}"
         f"{f' ({reasons})' if reasons else ''}: there is nothing to cluster."
     )
 

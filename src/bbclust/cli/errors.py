@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from typing import Any
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130  # what shells give for SIGINT
@@ -36,19 +38,33 @@ def one_sentence() -> Iterator[None]:
         _leave(str(interrupt) or "Interrupted.", EXIT_INTERRUPTED)
 
 
-@contextmanager
-def library_sentences(subject: str = "") -> Iterator[None]:
-    """Checks of the library inside become sentences of the command.
+def told_in_one_sentence(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, with its expected failures told by :func:`one_sentence`."""
 
-    Parameters
-    ----------
-    subject : str
-        What the sentence is about, such as a file name; put in front of it.
-    """
+    @wraps(command)
+    def told(*arguments: Any, **options: Any) -> None:
+        with one_sentence():
+            command(*arguments, **options)
+
+    return told
+
+
+@contextmanager
+def naming(file: str) -> Iterator[None]:
+    """Sentences from inside begin with the name of the file that they are about."""
     try:
         yield
-    except (ValueError, TypeError) as error:
-        raise CommandError(f"{subject}: {error}" if subject else str(error)) from error
+    except CommandError as error:
+        raise CommandError(f"{file}: {_uncapitalised(str(error))}") from error
+
+
+@contextmanager
+def library_sentences() -> Iterator[None]:
+    """Checks of the library inside become sentences of the command."""
+    try:
+        yield
+    except ValueError as error:
+        raise CommandError(str(error)) from error
 
 
 def os_sentence(error: OSError) -> str:
@@ -61,6 +77,11 @@ def os_sentence(error: OSError) -> str:
     if error.errno in (errno.EACCES, errno.EPERM):
         return f"There is no permission to open or write{where}: give another place or ask for it."
     return f"{error.strerror or error}{':' + where if where else ''}."
+
+
+def _uncapitalised(sentence: str) -> str:
+    first = sentence.split(maxsplit=1)[0]
+    return sentence if first.isupper() else sentence[0].lower() + sentence[1:]
 
 
 def _leave(sentence: str, code: int) -> None:

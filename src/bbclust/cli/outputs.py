@@ -60,8 +60,19 @@ class Workspace:
         """Where finished parts are kept."""
         return self.partial / "checkpoint"
 
+    @property
+    def identity(self) -> Path:
+        """What the finished parts belong to."""
+        return self.partial / "run.json"
+
     def has_finished_parts(self) -> bool:
-        return self.checkpoint.is_dir() and any(self.checkpoint.iterdir())
+        return any(path.is_file() for path in self.checkpoint.rglob("*.cell"))
+
+
+def workspace_of(out: Path) -> Workspace:
+    """Where the results of a directory are prepared."""
+    out = Path(os.path.abspath(out))
+    return Workspace(out, out.with_name(out.name + _PARTIAL))
 
 
 @contextmanager
@@ -78,8 +89,8 @@ def new_directory(out: Path, *, force: bool, resume: bool = False) -> Iterator[W
     resume : bool
         Go on with an earlier run that did not end.
     """
-    out = Path(os.path.abspath(out))
-    work = Workspace(out, out.with_name(out.name + _PARTIAL))
+    work = workspace_of(out)
+    out = work.out
     _check_replaceable(out, force)
     _check_unfinished(work, force, resume)
     parents = _make_parents(out.parent)
@@ -97,7 +108,13 @@ def new_directory(out: Path, *, force: bool, resume: bool = False) -> Iterator[W
     except BaseException:
         _clean_up(work, parents)
         raise
-    shutil.rmtree(work.partial)
+    forget(work)
+
+
+def forget(work: Workspace) -> None:
+    """Remove what was kept of a run; what it belongs to goes last."""
+    _remove(work.checkpoint)
+    _remove(work.partial)
 
 
 @contextmanager

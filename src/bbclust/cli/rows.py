@@ -49,7 +49,7 @@ def check_size(table: InputTable, at_least: int = 2) -> None:
     if n < at_least:
         held = "columns and no rows" if n == 0 else f"{n} row{'s'[: n != 1]}"
         raise CommandError(
-            f"{table.name}: the table has {held} and at least {at_least} "
+            f"The table has {held} and at least {at_least} "
             f"row{'s are' if at_least != 1 else ' is'} needed."
         )
 
@@ -71,10 +71,10 @@ def take_rows(table: InputTable, columns: Columns, missing: str, *, at_least: in
     X = _matrix(columns)
     kept = np.isfinite(X).all(axis=1)
     if missing == "error" and not kept.all():
-        raise CommandError(_gap_sentence(X, kept, columns, table.name))
+        raise CommandError(_gap_sentence(X, kept, columns))
     if kept.sum() < at_least:
         raise CommandError(
-            f"{table.name}: {kept.sum()} of {len(X):,} rows have a number in every column and at "
+            f"{kept.sum()} of {len(X):,} rows have a number in every column and at "
             f"least {at_least} are needed: leave columns with many gaps out with --exclude."
         )
     if not kept.all():
@@ -101,9 +101,7 @@ def _matrix(columns: Columns) -> npt.NDArray[Any]:
     return X
 
 
-def _gap_sentence(
-    X: npt.NDArray[Any], kept: npt.NDArray[np.bool_], columns: Columns, source: str
-) -> str:
+def _gap_sentence(X: npt.NDArray[Any], kept: npt.NDArray[np.bool_], columns: Columns) -> str:
     import numpy as np
 
     row = int(np.argmin(kept))
@@ -112,6 +110,6 @@ def _gap_sentence(
     n_bad = int((~kept).sum())
     more = f" ({n_bad:,} rows have gaps or infinite numbers)" if n_bad > 1 else ""
     return (
-        f"{source}: row {row + 1}, column {list(columns.features)[column]!r} {what}{more}: "
+        f"Row {row + 1}, column {list(columns.features)[column]!r} {what}{more}: "
         "correct it, or leave such rows out with --missing drop."
     )

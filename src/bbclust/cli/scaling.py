@@ -46,6 +46,10 @@ class Scaling:
         scaled /= np.array(self.scale, dtype=X.dtype)
         return scaled
 
+    def in_words(self) -> str:
+        """What was done, for people."""
+        return f"{self.kind} ({SCALINGS[self.kind]})"
+
     def to_dict(self) -> dict[str, object]:
         """Plain data, for files."""
         return {

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bbclust.cli.delimited import DELIMITERS, Dialect, name_columns, read_delimited
-from bbclust.cli.errors import CommandError
+from bbclust.cli.errors import CommandError, naming
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,14 +79,12 @@ def read_table(path: str, dialect: Dialect | None = None) -> InputTable:
         How to read delimited text.
     """
     name = "Standard input" if path == STDIN else path
-    try:
+    with naming(name):
         data = _read_bytes(path)
         kind = _kind(data, path)
         if kind == "text":
             return _read_text(name, data, dialect or Dialect())
         return _READERS[kind](name, data)
-    except CommandError as error:
-        raise CommandError(f"{name}: {_uncapitalised(str(error))}") from error
 
 
 def _read_bytes(path: str) -> bytes:
@@ -234,11 +232,6 @@ def _read_excel(name: str, data: bytes) -> InputTable:
 
 def _article(kind: str) -> str:
     return f"{'an' if kind[0] in 'AEN' else 'a'} {kind}"
-
-
-def _uncapitalised(sentence: str) -> str:
-    first = sentence.split(maxsplit=1)[0]
-    return sentence if first.isupper() else sentence[0].lower() + sentence[1:]
 
 
 _READERS = {

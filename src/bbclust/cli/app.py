@@ -1,0 +1,45 @@
+"""The commands under one name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bbclust import __version__
+from bbclust.cli.analyze import analyze
+from bbclust.cli.compare import compare
+from bbclust.cli.demo import demo
+from bbclust.cli.errors import told_in_one_sentence
+from bbclust.cli.fit import fit
+from bbclust.cli.predict import predict
+from bbclust.cli.report import report
+from bbclust.cli.select import select
+
+app = typer.Typer(
+    name="bbclust",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (analyze, fit, select, predict, compare, report, demo):
+    app.command()(told_in_one_sentence(command))
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"bbclust {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="bbclust COMMAND --help tells more, and docs/cli.md all.")
+def about(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """How many clusters are in a table, which rows are in which, and how sure is that?
+
+    Start with: bbclust analyze data.csv
+    """
