@@ -24,8 +24,8 @@ imports: ## Check that imports point one way
 
 check: lint types imports test ## All of the above
 
-demo: ## Cluster Iris and print the result
-	$(PYTHON) -m bbclust.demo
+demo: ## Analyse Iris and write a report into bbclust-demo/
+	$(PYTHON) -m bbclust demo --force
 
 picture: ## Draw the pictures of the documentation again
 	$(PYTHON) docs/make_images.py

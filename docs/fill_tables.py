@@ -3,6 +3,7 @@
 python docs/fill_tables.py k_recovery < recovery.md
 python docs/fill_tables.py k_calibration < calibration.md
 python docs/fill_tables.py bagging_accuracy < bagging.md
+python docs/list_options.py | python docs/fill_tables.py options
 """
 
 from __future__ import annotations
