@@ -143,7 +143,7 @@ class ClusterDescription:
         >>> model = BBC(3, random_state=0).fit(load_iris().data)
         >>> importance = model.variable_importance()
         >>> importance.bits.round(1), round(importance.cluster_entropy, 1)
-        (array([0.9, 0.5, 1.4, 1.3]), 1.6)
+        (array([0.9, 0.4, 1.4, 1.2]), 1.6)
         """
         if X is not None:
             shares = self.predict_proba(X)
