@@ -106,6 +106,28 @@ def test_a_failure_of_the_last_move_brings_the_earlier_results_back(tmp_path, mo
     assert os.listdir(tmp_path) == ["out"]
 
 
+def test_a_move_that_was_killed_half_way_is_undone_by_the_next_run(tmp_path):
+    out = tmp_path / "out"
+    write(out, "old")
+    (tmp_path / "out.partial").mkdir()
+    out.rename(tmp_path / "out.partial" / "replaced")
+    with pytest.raises(CommandError, match="the directory exists"):
+        write(out, "new")
+    assert content(out) == {"summary.json": "old"}
+    write(out, "new", force=True)
+    assert content(out) == {"summary.json": "new"}
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_files_of_others_beside_the_results_are_left_alone(tmp_path):
+    (tmp_path / "out.partial").mkdir()
+    (tmp_path / "out.partial" / "thesis.docx").write_text("ten years")
+    write(tmp_path / "out")
+    with pytest.raises(ZeroDivisionError):
+        write(tmp_path / "out", then=fail, force=True)
+    assert content(tmp_path / "out.partial") == {"thesis.docx": "ten years"}
+
+
 def test_files_of_others_are_never_replaced(tmp_path):
     out = tmp_path / "out"
     write(out, "old")

@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,13 +90,13 @@ def new_directory(out: Path, *, force: bool, resume: bool = False) -> Iterator[W
         Go on with an earlier run that did not end.
     """
     work = workspace_of(out)
-    out = work.out
-    _check_replaceable(out, force)
+    _bring_back(work)
+    _check_replaceable(work.out, force)
     _check_unfinished(work, force, resume)
-    parents = _make_parents(out.parent)
+    parents = _make_parents(work.out.parent)
     try:
         if not resume:
-            _remove(work.partial)
+            forget(work)
         work.partial.mkdir(exist_ok=True)
         _remove(work.files)
         work.files.mkdir()
@@ -112,9 +112,12 @@ def new_directory(out: Path, *, force: bool, resume: bool = False) -> Iterator[W
 
 
 def forget(work: Workspace) -> None:
-    """Remove what was kept of a run; what it belongs to goes last."""
-    _remove(work.checkpoint)
-    _remove(work.partial)
+    """Remove what was kept of a run, and nothing else; what it belongs to goes last."""
+    for directory in (work.checkpoint, work.files, work.replaced):
+        _remove(directory)
+    work.identity.unlink(missing_ok=True)
+    with suppress(OSError):  # not there, or somebody else has something in it
+        work.partial.rmdir()
 
 
 @contextmanager
@@ -181,16 +184,22 @@ def _move_into_place(work: Workspace) -> None:
     _flush(work.out.parent)
 
 
-def _clean_up(work: Workspace, parents: list[Path]) -> None:
-    """Leave what was there before and finished parts, and nothing else."""
+def _bring_back(work: Workspace) -> None:
+    """Earlier results, where a move stopped half-way."""
     if work.replaced.exists() and not work.out.exists():
         work.replaced.rename(work.out)
+
+
+def _clean_up(work: Workspace, parents: list[Path]) -> None:
+    """Leave what was there before and finished parts, and nothing else."""
+    _bring_back(work)
     shutil.rmtree(work.files, ignore_errors=True)
     if work.has_finished_parts():
         return
-    shutil.rmtree(work.partial, ignore_errors=True)
+    forget(work)
     for directory in parents:
-        directory.rmdir()
+        with suppress(OSError):
+            directory.rmdir()
 
 
 def _remove(directory: Path) -> None:
