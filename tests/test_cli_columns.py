@@ -94,8 +94,12 @@ def test_names_are_separated_by_commas_unless_they_hold_one():
     ("wanted", "sentence"),
     [
         ({"columns": ("petal lenght",)}, "--columns: .* did you mean 'petal length'"),
-        ({"exclude": ("q",)}, "--exclude: there is no column 'q'; there are 'petal length', 'y'"),
+        (
+            {"exclude": ("q",)},
+            "--exclude: there is no column 'q'; there are 'petal length', 'y', 'list'",
+        ),
         ({"id": "q"}, "--id: there is no column 'q'"),
+        ({"id": "list"}, "--id: column 'list' holds List"),
         ({"truth": "q"}, "--truth: there is no column 'q'"),
         ({"columns": ("y",), "exclude": ("y",)}, "'y' is in --columns and in --exclude"),
         ({"exclude": ("petal length,y",)}, "No column holds numbers that vary"),
@@ -103,7 +107,7 @@ def test_names_are_separated_by_commas_unless_they_hold_one():
 )
 def test_names_that_do_not_fit_are_refused(wanted, sentence):
     with pytest.raises(CommandError, match=sentence):
-        choose({"petal length": X, "y": Y}, **wanted)
+        choose({"petal length": X, "y": Y, "list": [[1], [2], [3], [4]]}, **wanted)
 
 
 @pytest.mark.parametrize(

@@ -163,9 +163,10 @@ def test_positions_are_right_beyond_the_first_part_of_a_file(monkeypatch):
     assert cells("é,é\nàà,1\n".encode(), header=False).frame.rows() == [("é", "é"), ("àà", "1")]
 
 
-def test_an_unknown_encoding_is_refused():
-    with pytest.raises(CommandError, match="no encoding 'klingon'"):
-        cells("a\n1\n", encoding="klingon")
+@pytest.mark.parametrize("encoding", ["klingon", "base64", "rot13"])
+def test_an_unknown_encoding_is_refused(encoding):
+    with pytest.raises(CommandError, match=f"no encoding '{encoding}'"):
+        cells("a\n1\n", encoding=encoding)
 
 
 @pytest.mark.parametrize(

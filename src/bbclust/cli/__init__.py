@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import sys
 
-from bbclust.cli.errors import EXIT_BAD_INPUT, one_sentence
+from bbclust.cli.errors import CommandError, one_sentence
 
 
 def main() -> None:
     """Run the command that was typed."""
-    try:
-        from bbclust.cli.app import app
-    except ModuleNotFoundError as error:
-        if error.name not in ("typer", "rich", "click"):
-            raise
-        print(f"bbclust: {error.name} is missing: pip install 'bbclust[cli]'.", file=sys.stderr)
-        sys.exit(EXIT_BAD_INPUT)
     for stream in (sys.stdout, sys.stderr):  # a name of a row may hold what a terminal cannot show
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     with one_sentence():
+        try:
+            from bbclust.cli.app import app
+        except ModuleNotFoundError as error:
+            if error.name not in ("typer", "rich"):
+                raise
+            raise CommandError(f"{error.name} is missing: pip install 'bbclust[cli]'.") from None
         app()

@@ -65,6 +65,11 @@ def choose_columns(table: InputTable, wanted: Wanted) -> Columns:
     excluded = resolve("--exclude", wanted.exclude, names)
     truth = None if wanted.truth is None else resolve_one("--truth", wanted.truth, names)
     row_id = None if wanted.id is None else resolve_one("--id", wanted.id, names)
+    if row_id is not None and not _is_plain(table.frame[row_id]):
+        raise CommandError(
+            f"--id: column {row_id!r} holds {table.frame[row_id].dtype}, which CSV cannot hold: "
+            "name another."
+        )
     for name in asked:
         if name in excluded:
             raise CommandError(f"Column {name!r} is in --columns and in --exclude: leave one out.")
@@ -235,6 +240,12 @@ def _is_text(column: pl.Series) -> bool:
     import polars as pl
 
     return column.dtype in (pl.String, pl.Categorical, pl.Enum)
+
+
+def _is_plain(column: pl.Series) -> bool:
+    import polars as pl
+
+    return not (column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object))
 
 
 def _as_text(column: pl.Series) -> pl.Series:

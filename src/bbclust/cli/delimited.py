@@ -94,6 +94,7 @@ def to_utf8(data: bytes, encoding: str | None) -> bytes:
             f"{data.index(0)}): give a CSV, TSV, Parquet, Arrow, NPY or NPZ file."
         )
     try:
+        " ".encode(encoding)  # some codecs are not for text
         if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
             for _ in _decoded(data, encoding):
                 pass
@@ -104,6 +105,8 @@ def to_utf8(data: bytes, encoding: str | None) -> bytes:
             f"There is no encoding {encoding!r}: --encoding takes names such as utf-8, latin-1 or "
             "cp1252."
         ) from None
+    except UnicodeError as error:
+        raise CommandError(f"The file is not {encoding} text ({error}).") from None
 
 
 def _decoded(data: bytes, encoding: str) -> Iterator[str]:

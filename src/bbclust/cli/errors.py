@@ -79,13 +79,18 @@ def os_sentence(error: OSError) -> str:
     return f"{error.strerror or error}{':' + where if where else ''}."
 
 
+def printable(text: str) -> str:
+    """Without what would move a cursor or change colours: names come from anywhere."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def _uncapitalised(sentence: str) -> str:
     first = sentence.split(maxsplit=1)[0]
     return sentence if first.isupper() else sentence[0].lower() + sentence[1:]
 
 
 def _leave(sentence: str, code: int) -> None:
-    print(f"bbclust: {' '.join(sentence.split())}", file=sys.stderr)
+    print(f"bbclust: {printable(' '.join(sentence.split()))}", file=sys.stderr)
     sys.exit(code)
 
 

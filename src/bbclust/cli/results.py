@@ -100,7 +100,7 @@ def write_json(path: Path, plain: Any) -> None:
 
 def to_json(plain: Any) -> str:
     """Plain data as text, in ASCII: any program can read it anywhere."""
-    return json.dumps(plain, indent=1, allow_nan=False)
+    return json.dumps(plain, indent=1, allow_nan=False, default=str)
 
 
 def write_table(path: Path, frame: pl.DataFrame) -> None:

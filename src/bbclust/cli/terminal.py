@@ -7,8 +7,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from bbclust.cli.errors import printable
+
 SHARES_SHOWN = 3
 SIZES_SHOWN = 15
+COLUMNS_SHOWN = 20
+CLASSES_SHOWN = 20
 FILES = {
     "report.html": "open it in a browser",
     "assignments.csv": "label and memberships of every row, also as .parquet",
@@ -84,13 +88,21 @@ def _data_lines(data: dict[str, Any], read: str) -> list[str]:
         rows += f" ({data['dropped_rows']:,} more have gaps and stay without a label)"
     lines = [
         f"Read         {data['source']}, {read}: {rows}",
-        f"Clustered    {', '.join(data['columns'])}",
+        f"Clustered    {_listed(data['columns'])}",
         f"Scaling      {data['scaling']}",
     ]
     if data["id_column"] is not None:
         lines.append(f"Row names    {data['id_column']}")
-    lines += [f"Set aside    {one['column']}: {one['reason']}" for one in data["set_aside"]]
+    aside = data["set_aside"]
+    lines += [f"Set aside    {one['column']}: {one['reason']}" for one in aside[:COLUMNS_SHOWN]]
+    if len(aside) > COLUMNS_SHOWN:
+        lines.append(f"             and {len(aside) - COLUMNS_SHOWN} more, see summary.json")
     return lines
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - COLUMNS_SHOWN
+    return ", ".join(names[:COLUMNS_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _measure_lines(answer: dict[str, Any]) -> list[str]:
@@ -136,12 +148,15 @@ def _truth_rows(truth: dict[str, Any]) -> tuple[str, tuple[str, ...], list[tuple
     title = f"Known classes in {truth['column']} by cluster"
     if index is not None:
         title += f"; adjusted Rand index {index:.3f}"
-    counts = truth["contingency"]
+    counts = [line[:SIZES_SHOWN] for line in truth["contingency"][:CLASSES_SHOWN]]
     headers = ("class", *(str(k) for k in range(len(counts[0]) if counts else 0)))
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (name, *(f"{count:,}" for count in line))
-        for name, line in zip(truth["classes"], counts, strict=True)
+        for name, line in zip(truth["classes"], counts, strict=False)
     ]
+    hidden = len(truth["classes"]) - CLASSES_SHOWN
+    if hidden > 0:
+        rows.append((f"{hidden} more", *("" for _ in headers[1:])))
     return title, headers, rows
 
 
@@ -167,17 +182,17 @@ def _percent(share: float) -> str:
 def say(*lines: str) -> None:
     """Print lines, with nothing in them that a terminal would obey."""
     for line in lines:
-        print(_printable(line))
+        print(printable(line))
 
 
 def _table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table; on a terminal with colours and as wide as that."""
-    cells = [[_printable(cell) for cell in row] for row in rows]
+    cells = [[printable(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
-        _rich_table(_printable(title), headers, cells)
+        _rich_table(printable(title), headers, cells)
         return
     say("", title)
-    table = [[_printable(cell) for cell in headers], *cells]
+    table = [[printable(cell) for cell in headers], *cells]
     widths = [max(len(row[j]) for row in table) for j in range(len(headers))]
     for row in table:
         say("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
@@ -191,13 +206,8 @@ def _rich_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]
 
     table = Table(box=box.SIMPLE_HEAD)
     for header in headers:
-        table.add_column(Text(_printable(header)))
+        table.add_column(Text(printable(header)))
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     console = Console()
     console.print(Text(f"\n{title}", style="bold"), table)
-
-
-def _printable(text: str) -> str:
-    """Without what would move a cursor or change colours: names come from anywhere."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
