@@ -41,8 +41,8 @@ def finish(folder: Path, *options: str) -> float:
     return time.monotonic() - began
 
 
-def kill_at_random(folder: Path, seconds: float, dice: random.Random, resume: bool) -> str:
-    """Start or resume, and kill after a random time; what had been reached."""
+def kill_at_random(folder: Path, seconds: float, dice: random.Random, resume: bool) -> str | None:
+    """Start or resume, and kill after a random time; what was found then, None if it had ended."""
     program = start(folder, *(["--resume"] if resume else []))
     moment = dice.uniform(0, seconds)
     try:
@@ -50,10 +50,13 @@ def kill_at_random(folder: Path, seconds: float, dice: random.Random, resume: bo
     except subprocess.TimeoutExpired:
         program.kill()
     code = program.wait()
-    if code not in (0, -signal.SIGKILL):
+    if code == 0:
+        return None
+    if code != -signal.SIGKILL:
         sys.exit(f"The analysis ended with code {code}.")
     cells = len(list(folder.rglob("*.cell")))
-    return f"{moment:6.2f} s  {'complete' if code == 0 else f'{cells} cells kept'}"
+    place = "results in place, " if (folder / "out").exists() else ""
+    return f"{moment:6.2f} s: {place}{cells} cells kept"
 
 
 def without_times(path: Path) -> object:
@@ -80,6 +83,17 @@ def differing(whole: Path, resumed: Path) -> list[str]:
     ]
 
 
+def resume_and_compare(resumed: Path, copy: Path, whole: Path) -> list[str]:
+    """Resume a copy to its end; in what it differs from the uninterrupted run."""
+    shutil.copytree(resumed, copy)
+    finish(copy, "--resume")
+    different = differing(whole / "out", copy / "out")
+    if sorted(path.name for path in copy.iterdir()) != ["out", "rows.npy"]:
+        different.append("what is left beside them")
+    shutil.rmtree(copy)
+    return different
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=20)
@@ -97,23 +111,19 @@ def main() -> None:
             np.save(folder / "rows.npy", X)
         seconds = finish(whole)
         print(f"uninterrupted {seconds:.1f} s")
-        bad = 0
-        for kill in range(arguments.kills):
-            # moments are spread over the whole run: the later ones resume from more
-            share = (kill + 1) / arguments.kills
-            line = kill_at_random(resumed, share * seconds, dice, resume=kill > 0)
-            print(f"kill {kill + 1:3d} after {line}", flush=True)
-            copy = Path(temporary, "copy")
-            shutil.copytree(resumed, copy)
-            finish(copy, "--resume")
-            different = differing(whole / "out", copy / "out")
-            if sorted(path.name for path in copy.iterdir()) != ["out", "rows.npy"]:
-                different.append("what is left beside them")
-            bad += bool(different)
-            if different:
-                print(f"  resumed to the end: {', '.join(different)} differ", flush=True)
-            shutil.rmtree(copy)
-            if (resumed / "out").exists():
+        kills = bad = 0
+        while kills < arguments.kills:
+            # the first kills come early and the last ones late, so that all steps are met
+            share = (kills + 1) / arguments.kills
+            found = kill_at_random(resumed, share * seconds, dice, resume=kills > 0)
+            if found is not None:
+                kills += 1
+                print(f"kill {kills:3d} after {found}", flush=True)
+                different = resume_and_compare(resumed, Path(temporary, "copy"), whole)
+                bad += bool(different)
+                if different:
+                    print(f"  resumed to the end, {', '.join(different)} differ", flush=True)
+            if (resumed / "out").exists():  # nothing is left to kill: once more from the start
                 shutil.rmtree(resumed / "out")
     print(f"{arguments.kills} kills, {bad} final results differ from the uninterrupted one")
     sys.exit(bool(bad))
