@@ -572,5 +572,5 @@ def test_earlier_results_are_kept_without_force(analyzed, iris_csv):
     before = (out / "summary.json").read_bytes()
     result = run("analyze", iris_csv, *QUICK, "--out", out)
     assert result.exit_code == 2
-    assert "the directory exists: say --force" in result.stderr
+    assert "the directory exists: say --force" in result.output
     assert (out / "summary.json").read_bytes() == before

@@ -112,7 +112,7 @@ def test_an_unfinished_run_is_neither_forgotten_nor_mixed_up(
     out = tmp_path / "out"
     refused = analyze(table, *OPTIONS, "--out", out)
     assert refused.exit_code == 2
-    assert "an earlier run did not come to its end: go on with it by --resume" in refused.stderr
+    assert "an earlier run did not come to its end: go on with it by --resume" in refused.output
     assert analyze(table, *OPTIONS, "--out", out, "--resume").exit_code == 0
     assert_same_results(out, uninterrupted)
 
@@ -146,7 +146,7 @@ def test_resume_refuses_other_data_and_settings(table, interrupted, change, sent
     before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
     done = analyze(table, *OPTIONS, *change, "--out", folder / "out", "--resume")
     assert done.exit_code == 2
-    assert f"the run that did not end had {sentence}: give the same file" in done.stderr
+    assert f"the run that did not end had {sentence}: give the same file" in done.output
     assert {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()} == before
 
 
@@ -162,5 +162,5 @@ def test_resume_of_what_is_complete_tells_the_answer_again(table, uninterrupted)
     assert os.listdir(uninterrupted.parent) == ["out"]
     refused = analyze(*arguments, "--seed", 5)
     assert refused.exit_code == 2
-    assert "the results there are complete and have another --seed (0, now 5)" in refused.stderr
+    assert "the results there are complete and have another --seed (0, now 5)" in refused.output
     assert (uninterrupted / "summary.json").read_bytes() == before

@@ -60,15 +60,17 @@ class Prepared:
     def details(self) -> dict[str, Any]:
         """What :func:`bbclust.report.gather` is told besides the estimator and X."""
         import numpy as np
+        import polars as pl
 
         rows = self.rows
+        kept = pl.Series(rows.kept)
         return {
             "columns": rows.columns,
             "original": None if self.scaling.kind == "none" else rows.X,
             "scaling": self.scaling.in_words(),
-            "ids": None if rows.ids is None else rows.ids.filter(rows.kept).to_numpy(),
+            "ids": None if rows.ids is None else rows.ids.filter(kept).to_numpy(),
             "id_name": self.id or "id",
-            "truth": None if rows.truth is None else rows.truth.filter(rows.kept).to_numpy(),
+            "truth": None if rows.truth is None else rows.truth.filter(kept).to_numpy(),
             "truth_name": self.truth or "class",
             "source": self.source,
             "row_numbers": np.flatnonzero(rows.kept) if rows.n_dropped else None,
