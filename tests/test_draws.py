@@ -5,15 +5,17 @@ rejects beyond Z standard errors: a false alarm once in five hundred million per
 below one in a million for all of a test's comparisons.
 """
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import oracle
 import pytest
+from numpy.testing import assert_equal
 from scipy import stats
 
 from bbclust import proper_bayesian_bootstrap
-from bbclust.bootstrap import Resampling, draw_replica
+from bbclust.bootstrap import Resampling, draw_replica, drawn_rows
 from bbclust.priors import GaussianMixture, MixturePrior
 from bbclust.streams import root_seed
 from bbclust.table import make_table
@@ -67,6 +69,31 @@ def test_replica_equals_the_oracle(table, kind, prior_weight, weighted, n_draws)
     ):
         np.testing.assert_allclose(point, point0, rtol=tolerance, atol=tolerance)
         assert weight == pytest.approx(weight0, rel=tolerance)
+
+
+@pytest.mark.parametrize(("kind", "prior_weight"), [k for k in KINDS if k[0] != "rubin"])
+def test_rows_that_are_drawn_are_all_that_must_be_there(table, kind, prior_weight):
+    resampling = Resampling(n_draws=12, prior_weight=prior_weight, kind=kind)
+    numbers = drawn_rows(resampling, table.n, 9, range(3, 5))
+    assert 0 < len(numbers) < table.n
+    part = replace(table, rows=table.rows[numbers], numbers=numbers, n_whole=table.n)
+    mixture = mixture_for(table.d)
+    for b in (3, 4):
+        whole = draw_replica(table, mixture, resampling, seed=9, replica=b)
+        stored = draw_replica(part, mixture, resampling, seed=9, replica=b)
+        from_data = whole.rows >= 0
+        assert_equal(stored.points, whole.points)
+        assert_equal(stored.weights, whole.weights)
+        assert_equal(numbers[stored.rows[from_data]], whole.rows[from_data])
+        assert_equal(stored.rows >= 0, from_data)
+
+
+def test_a_drawn_row_that_is_not_there_is_an_error(table):
+    resampling = Resampling(n_draws=12, prior_weight=0.0)
+    numbers = drawn_rows(resampling, table.n, 9, range(1))[1:]
+    part = replace(table, rows=table.rows[numbers], numbers=numbers, n_whole=table.n)
+    with pytest.raises(IndexError, match="not among those given"):
+        draw_replica(part, None, resampling, seed=9, replica=0)
 
 
 def test_second_resampling_gives_whole_numbers_with_the_weights_as_expectation():

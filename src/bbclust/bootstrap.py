@@ -112,11 +112,20 @@ def draw_arguments(
         "rows": table.rows,
         "row_weights": table.weights,
         "row_cumulative": cumulative,
+        "n_whole": table.n if table.n_whole is None else table.n_whole,
+        "row_numbers": table.numbers,
         "mixture_cumulative": mixture.cumulative_weights,
         "mixture_means": mixture.means - table.center if native else mixture.means,
         "factor_rows": mixture.factor_rows,
         "factor_offsets": mixture.factor_offsets,
     }
+
+
+def drawn_rows(resampling: Resampling, n: int, seed: int, replicas: range) -> npt.NDArray[np.int64]:
+    """Rows, in ascending order, that some of the replicas draw from a table of n equal rows."""
+    prior_weight = resampling.prior_weight if resampling.uses_prior else 0.0
+    drawn = [engine.drawn_rows(seed, b, resampling.n_draws, prior_weight, n) for b in replicas]
+    return np.unique(np.concatenate(drawn))
 
 
 class GivenDraws(NamedTuple):

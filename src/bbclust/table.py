@@ -23,11 +23,18 @@ class Table:
         What was subtracted.
     weights : ndarray of shape (n,), float64, or None
         Relative weights with mean one; None when all rows weigh the same.
+    numbers : ndarray of shape (n,), int64, or None
+        Ascending row numbers in a whole table of which only these rows are here; None when all are.
+        Replicas are drawn from the whole, so every row that they draw must be here.
+    n_whole : int or None
+        Rows of that whole table.
     """
 
     rows: Floats
     center: npt.NDArray[np.float64]
     weights: npt.NDArray[np.float64] | None = None
+    numbers: npt.NDArray[np.int64] | None = None
+    n_whole: int | None = None
 
     @property
     def n(self) -> int:

@@ -60,7 +60,8 @@ template <class T>
 DrawPlan<T> make_draw_plan(std::uint64_t seed, int resampling, int weighting, std::int64_t n_draws,
                            double prior_weight, const In<T, 2>& rows,
                            const MaybeIn<double, 1>& row_weights,
-                           const MaybeIn<double, 1>& row_cumulative,
+                           const MaybeIn<double, 1>& row_cumulative, std::int64_t n_whole,
+                           const MaybeIn<std::int64_t, 1>& row_numbers,
                            const In<double, 1>& mixture_cumulative, const In<double, 2>& mixture_means,
                            const In<double, 2>& factor_rows, const In<std::int64_t, 1>& factor_offsets) {
     DrawPlan<T> plan;
@@ -74,6 +75,8 @@ DrawPlan<T> make_draw_plan(std::uint64_t seed, int resampling, int weighting, st
     plan.d = static_cast<int>(rows.shape(1));
     plan.row_weights = pointer(row_weights);
     plan.row_cumulative = pointer(row_cumulative);
+    plan.n_whole = n_whole;
+    plan.row_numbers = pointer(row_numbers);
     plan.mixture = {static_cast<int>(mixture_cumulative.shape(0)), mixture_cumulative.data(),
                     mixture_means.data(), factor_rows.data(), factor_offsets.data()};
     return plan;
@@ -113,18 +116,20 @@ void bind_kernels(nb::module_& m) {
     m.def("draw_replica",
           [](std::uint64_t seed, int resampling, int weighting, std::int64_t n_draws,
              double prior_weight, In<T, 2> rows, MaybeIn<double, 1> row_weights,
-             MaybeIn<double, 1> row_cumulative, In<double, 1> mixture_cumulative,
+             MaybeIn<double, 1> row_cumulative, std::int64_t n_whole,
+             MaybeIn<std::int64_t, 1> row_numbers, In<double, 1> mixture_cumulative,
              In<double, 2> mixture_means, In<double, 2> factor_rows,
              In<std::int64_t, 1> factor_offsets, MaybeIn<T, 2> given, std::int64_t replica) {
               const DrawPlan<T> plan = make_draw_plan<T>(
                   seed, resampling, weighting, n_draws, prior_weight, rows, row_weights,
-                  row_cumulative, mixture_cumulative, mixture_means, factor_rows, factor_offsets);
+                  row_cumulative, n_whole, row_numbers, mixture_cumulative, mixture_means, factor_rows, factor_offsets);
               Replica<T> out;
               Drawer<T>(plan).draw(replica, pointer(given), out);
               return replica_as_arrays(out);
           },
           "seed"_a, "resampling"_a, "weighting"_a, "n_draws"_a, "prior_weight"_a,
           nb::arg("rows").noconvert(), "row_weights"_a.none(), "row_cumulative"_a.none(),
+          "n_whole"_a, "row_numbers"_a.none(),
           "mixture_cumulative"_a, "mixture_means"_a, "factor_rows"_a, "factor_offsets"_a,
           nb::arg("given").none().noconvert(), "replica"_a);
 
@@ -208,7 +213,8 @@ void bind_kernels(nb::module_& m) {
     m.def("run_replicas",
           [](std::uint64_t seed, int resampling, int weighting, std::int64_t n_draws,
              double prior_weight, In<T, 2> rows, MaybeIn<double, 1> row_weights,
-             MaybeIn<double, 1> row_cumulative, In<double, 1> mixture_cumulative,
+             MaybeIn<double, 1> row_cumulative, std::int64_t n_whole,
+             MaybeIn<std::int64_t, 1> row_numbers, In<double, 1> mixture_cumulative,
              In<double, 2> mixture_means, In<double, 2> factor_rows,
              In<std::int64_t, 1> factor_offsets, MaybeIn<T, 2> given,
              MaybeIn<std::int64_t, 1> given_offsets, In<double, 2> reference_centers,
@@ -222,7 +228,7 @@ void bind_kernels(nb::module_& m) {
               ReplicaPlan<T> plan;
               plan.draws = make_draw_plan<T>(
                   seed, resampling, weighting, n_draws, prior_weight, rows, row_weights,
-                  row_cumulative, mixture_cumulative, mixture_means, factor_rows, factor_offsets);
+                  row_cumulative, n_whole, row_numbers, mixture_cumulative, mixture_means, factor_rows, factor_offsets);
               plan.given = {pointer(given), pointer(given_offsets)};
               plan.K = static_cast<int>(reference_centers.shape(0));
               plan.n_init = n_init;
@@ -243,6 +249,7 @@ void bind_kernels(nb::module_& m) {
           },
           "seed"_a, "resampling"_a, "weighting"_a, "n_draws"_a, "prior_weight"_a,
           nb::arg("rows").noconvert(), "row_weights"_a.none(), "row_cumulative"_a.none(),
+          "n_whole"_a, "row_numbers"_a.none(),
           "mixture_cumulative"_a, "mixture_means"_a, "factor_rows"_a, "factor_offsets"_a,
           nb::arg("given").none().noconvert(), "given_offsets"_a.none(), "reference_centers"_a,
           "reference_labels"_a, "vote_on_all"_a, "evaluation_rows"_a, "n_init"_a, "max_iter"_a,
@@ -314,6 +321,17 @@ NB_MODULE(BBCLUST_MODULE, m) {
           "seed"_a, "stage"_a, "replica"_a, "shape"_a,
           nb::arg("values").noconvert());
 
+    m.def("drawn_rows",
+          [](std::uint64_t seed, std::int64_t replica, std::int64_t n_draws, double prior_weight,
+             std::int64_t n) {
+              auto* rows = new std::vector<std::int64_t>(
+                  drawn_rows(seed, replica, n_draws, prior_weight, n));
+              nb::capsule owner(rows, [](void* p) noexcept {
+                  delete static_cast<std::vector<std::int64_t>*>(p);
+              });
+              return nb::ndarray<nb::numpy, std::int64_t>(rows->data(), {rows->size()}, owner);
+          },
+          "seed"_a, "replica"_a, "n_draws"_a, "prior_weight"_a, "n"_a);
     m.def("count_prior_draws", &count_prior_draws, "seed"_a, "replica"_a, "n_draws"_a,
           "prior_weight"_a);
 

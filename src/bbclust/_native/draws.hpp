@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
 #include <vector>
 
 #include "panels.hpp"
@@ -43,10 +44,12 @@ struct DrawPlan {
     int d = 0;
     const double* row_weights = nullptr;     // (n,), mean one; null when all are one
     const double* row_cumulative = nullptr;  // (n,), cumulative shares; null when all are equal
+    std::int64_t n_whole = 0;                // rows of the whole table, n unless some are elsewhere
+    const std::int64_t* row_numbers = nullptr;  // (n,), ascending; null when all rows are here
     Mixture mixture;
 
     double shape() const {  // (n + k) / m of Algorithm 1, step 4
-        return static_cast<double>(n) / (1.0 - prior_weight) / static_cast<double>(n_draws);
+        return static_cast<double>(n_whole) / (1.0 - prior_weight) / static_cast<double>(n_draws);
     }
 };
 
@@ -57,6 +60,16 @@ struct Replica {
     Panels<T> panels;
     std::vector<std::int64_t> row;
 };
+
+// A uniform number above omega, as one in [0, 1).
+inline double share_of_data(double u, double prior_weight) {
+    return (u - prior_weight) * (1.0 / (1.0 - prior_weight));
+}
+
+// The row of n equal ones that u in [0, 1) falls on.
+inline std::int64_t equal_share(double u, std::int64_t n) {
+    return std::min(static_cast<std::int64_t>(u * static_cast<double>(n)), n - 1);
+}
 
 template <class T>
 class Drawer {
@@ -97,8 +110,6 @@ private:
         const bool efron = plan_.resampling == Resampling::efron;
         // One uniform decides a draw: below omega it names a component of the prior, above it a row.
         const double prior_weight = efron ? 0.0 : plan_.prior_weight;
-        const double stretch = 1.0 / (1.0 - prior_weight);
-        auto share_of_data = [&](double u) { return (u - prior_weight) * stretch; };
         const double shape = plan_.shape();
         Stream selection(make_key(plan_.seed, Stage::selection, 0, replica));
         Gammas gammas(plan_.seed, Stage::weights, replica);
@@ -119,7 +130,7 @@ private:
                 n_data += !prior;
             }
             for (std::int64_t t = 0; t < n_data; ++t)
-                add_row<D>(row_at(share_of_data(uniform_from(words[from_data[t]]))), weights[from_data[t]], out);
+                add_row<D>(row_at(share_of_data(uniform_from(words[from_data[t]]), prior_weight)), weights[from_data[t]], out);
             if (!given) draw_normals(replica, start, from_prior, n_prior);
             for (std::int64_t t = 0; t < n_prior; ++t) {
                 const std::int64_t i = from_prior[t];
@@ -184,10 +195,17 @@ private:
     }
 
     std::int64_t row_at(double u) const {
-        if (!plan_.row_cumulative)
-            return std::min(static_cast<std::int64_t>(u * static_cast<double>(plan_.n)), plan_.n - 1);
+        if (plan_.row_numbers) return place_of(equal_share(u, plan_.n_whole));
+        if (!plan_.row_cumulative) return equal_share(u, plan_.n);
         const double* begin = plan_.row_cumulative;
         return std::min<std::int64_t>(std::upper_bound(begin, begin + plan_.n, u) - begin, plan_.n - 1);
+    }
+
+    std::int64_t place_of(std::int64_t row) const {
+        const std::int64_t* end = plan_.row_numbers + plan_.n;
+        const std::int64_t* at = std::lower_bound(plan_.row_numbers, end, row);
+        if (at == end || *at != row) throw std::out_of_range("a drawn row is not among those given");
+        return at - plan_.row_numbers;
     }
 
     // The weights as probabilities of a second draw of as many points.
@@ -240,6 +258,19 @@ private:
     std::vector<double> cumulative_;
     std::vector<std::int32_t> slot_;  // row -> its place in the replica, -1 outside
 };
+
+// The rows of a whole table of n equal rows that a replica draws, in the order of drawing.
+inline std::vector<std::int64_t> drawn_rows(std::uint64_t seed, std::int64_t replica,
+                                            std::int64_t n_draws, double prior_weight,
+                                            std::int64_t n) {
+    Stream selection(make_key(seed, Stage::selection, 0, replica));
+    std::vector<std::int64_t> rows;
+    for (std::int64_t i = 0; i < n_draws; ++i) {
+        const double u = selection.uniform();
+        if (!(u < prior_weight)) rows.push_back(equal_share(share_of_data(u, prior_weight), n));
+    }
+    return rows;
+}
 
 // How many draws of a replica come from the prior.
 inline std::int64_t count_prior_draws(std::uint64_t seed, std::int64_t replica,
