@@ -244,7 +244,7 @@ def versions() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
-    found["engine"] = engine.__name__.rpartition("_engine_")[2]
+    found["engine"] = engine.ISA
     return found
 
 
