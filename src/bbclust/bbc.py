@@ -15,7 +15,7 @@ from bbclust.adapted import reference_by
 from bbclust.adapter import Adapter, adapt
 from bbclust.bootstrap import RESAMPLINGS, WEIGHTINGS, Resampling
 from bbclust.clusterers import Partition, cluster_reference, partition_from_labels
-from bbclust.ensemble import run_replicas
+from bbclust.ensemble import Progress, run_replicas
 from bbclust.entropy import entropy, mean_pairwise_entropy, worst_pair
 from bbclust.fitted import FittedEnsemble, Run
 from bbclust.precision import Precision, as_columns, measure_precision
@@ -447,6 +447,10 @@ class BBC(Watchable, FittedEnsemble):
             watchers(done, total)
             return watchers.stopped
 
+        return self._run_replicas(run, replicas, report)
+
+    def _run_replicas(self, run: Run, replicas: range, progress: Progress) -> Replicas:
+        """Replicas on the threads of this machine; a subclass may run them elsewhere."""
         return run_replicas(
             run.table,
             run.reference,
@@ -454,7 +458,7 @@ class BBC(Watchable, FittedEnsemble):
             run.plan,
             replicas,
             n_jobs=effective_n_jobs(self.n_jobs),
-            progress=report,
+            progress=progress,
         )
 
     def _run_until_precise(self, run: Run, watchers: Watchers) -> tuple[Replicas, list[Precision]]:

@@ -98,7 +98,7 @@ def run_replicas(
     """
 
     def parts() -> Iterator[Replicas]:
-        for block in _blocks(replicas, _block_size(table, reference, plan, n_jobs)):
+        for block in _blocks(replicas, block_size(table, reference, plan, n_jobs)):
             yield run_block(table, reference, prior, plan, block, n_jobs=n_jobs)
             if progress is not None and progress(block.stop - replicas.start):
                 return
@@ -111,7 +111,7 @@ def _blocks(replicas: range, size: int) -> Iterator[range]:
         yield range(start, min(start + size, replicas.stop))
 
 
-def _block_size(table: Table, reference: Partition, plan: Plan, n_jobs: int) -> int:
+def block_size(table: Table, reference: Partition, plan: Plan, n_jobs: int) -> int:
     """Replicas per block: enough to keep every thread busy, few enough to show progress."""
     if plan.adapter is not None:
         return n_jobs * _ADAPTED_BLOCK
