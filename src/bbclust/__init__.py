@@ -54,7 +54,7 @@ _HOMES = {
     "pairwise_entropy": "entropy",
     "proper_bayesian_bootstrap": "bootstrap",
 }
-_SUBMODULES = ("baselines", "datasets", "plots", "priors", "report")
+_SUBMODULES = ("baselines", "dask", "datasets", "plots", "priors", "report")
 
 
 class _Package(ModuleType):

@@ -1,0 +1,5 @@
+"""BBC and KSelector on a Dask cluster: more than one machine, tables larger than memory."""
+
+from bbclust.dask.estimators import DaskBBC
+
+__all__ = ["DaskBBC"]

@@ -1,0 +1,165 @@
+"""DaskBBC and DaskKSelector: their local twins, with the work done by a cluster."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from dask import is_dask_collection
+from distributed import Client
+
+from bbclust.bbc import BBC
+from bbclust.dask.replication import choose_block_size, run_replicas_on_workers
+from bbclust.dask.session import Session, open_session
+from bbclust.ensemble import Progress
+from bbclust.fitted import Run
+from bbclust.replicas import Replicas
+
+
+class OnCluster:
+    """Base of estimators with a client: it is shared by clones, and left out of pickles."""
+
+    client: Client | None
+    _session: Session
+
+    @contextmanager
+    def _at_work(self) -> Iterator[Session]:
+        """Open a session that ``_session`` is until the end of the ``with``."""
+        with open_session(self.client) as session:
+            self._session = session
+            try:
+                yield session
+            finally:
+                del self._session
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        kept = {name: value for name, value in state.items() if name != "_session"}
+        return {**kept, "client": None}
+
+    def __sklearn_clone__(self) -> OnCluster:
+        without_client = copy.copy(self)  # by way of __getstate__
+        clone: OnCluster = super(OnCluster, without_client).__sklearn_clone__()  # type: ignore[misc]
+        clone.client = self.client
+        return clone
+
+
+class DaskBBC(OnCluster, BBC):
+    """BBC whose replicas are run by the workers of a Dask cluster.
+
+    For a table in memory the result is that of :class:`~bbclust.BBC`, bit for bit, with the
+    instruction set that client and workers have in common.
+
+    Parameters
+    ----------
+    n_clusters, n_replicas, prior, prior_scale, prior_weight, resampling, n_draws, weighting, \
+votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbose
+        As those of :class:`~bbclust.BBC`.
+    client : distributed.Client, optional
+        The current client by default; if there is none, a cluster on this machine that is closed
+        at the end.
+    block_size : int, optional
+        Replicas per task; by default a few tasks per thread of the cluster, of some seconds at
+        most. The result does not depend on it.
+    n_jobs : int, optional
+        Threads for what this process does; workers have their own.
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 3,
+        *,
+        n_replicas: int | str = 200,
+        prior: Any = None,
+        prior_scale: float = 1.0,
+        prior_weight: float = 0.5,
+        resampling: str = "proper",
+        n_draws: int | None = None,
+        weighting: str = "weights",
+        votes: str = "auto",
+        clusterer: Any = None,
+        n_init: int = 5,
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        mc_tol: float = 0.01,
+        callbacks: Callable[[int, int], None] | Iterable[Callable[[int, int], None]] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+        client: Client | None = None,
+        block_size: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_clusters,
+            n_replicas=n_replicas,
+            prior=prior,
+            prior_scale=prior_scale,
+            prior_weight=prior_weight,
+            resampling=resampling,
+            n_draws=n_draws,
+            weighting=weighting,
+            votes=votes,
+            clusterer=clusterer,
+            n_init=n_init,
+            max_iter=max_iter,
+            tol=tol,
+            mc_tol=mc_tol,
+            callbacks=callbacks,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.client = client
+        self.block_size = block_size
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: npt.ArrayLike | None = None,
+        reference_labels: npt.ArrayLike | None = None,
+    ) -> DaskBBC:
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            A table in memory.
+        y, sample_weight, reference_labels
+            As those of :class:`~bbclust.BBC`.
+
+        Returns
+        -------
+        self
+        """
+        if is_dask_collection(X):
+            raise NotImplementedError("Partitioned tables cannot be fitted yet.")
+        with self._at_work():
+            super().fit(X, y, sample_weight, reference_labels)
+        return self
+
+    def add_replicas(self, n_replicas: int) -> DaskBBC:
+        """Run more replicas: the result equals that of a fit with the larger number.
+
+        Parameters
+        ----------
+        n_replicas : int
+            How many to add.
+
+        Returns
+        -------
+        self
+        """
+        with self._at_work():
+            super().add_replicas(n_replicas)
+        return self
+
+    def _run_replicas(self, run: Run, replicas: range, progress: Progress) -> Replicas:
+        size = self.block_size
+        if size is None:
+            size = choose_block_size(run, len(replicas), self._session.n_threads)
+        return run_replicas_on_workers(self._session, run, replicas, size=size, progress=progress)
