@@ -24,7 +24,7 @@ watching = pytest.mark.skipif(
 
 @pytest.fixture
 def _blocks_of_ten(monkeypatch):
-    monkeypatch.setattr(ensemble, "_block_size", lambda *_: 10)
+    monkeypatch.setattr(ensemble, "block_size", lambda *_: 10)
 
 
 # --- the trace ------------------------------------------------------------------------------------

@@ -525,7 +525,7 @@ def test_errors_shrink_with_the_root_of_the_replicas(seed):
 
 @pytest.fixture
 def _blocks_of_ten(monkeypatch):
-    monkeypatch.setattr(ensemble, "_block_size", lambda *_: 10)
+    monkeypatch.setattr(ensemble, "block_size", lambda *_: 10)
 
 
 @pytest.mark.usefixtures("_blocks_of_ten")
@@ -631,7 +631,7 @@ def test_memory_does_not_grow_with_the_number_of_blocks(monkeypatch):
     labels = (X[:, 0] > 0) * 2 + (X[:, 1] > 0)
 
     def peak(n_blocks):
-        monkeypatch.setattr(ensemble, "_block_size", lambda *_: 40 // n_blocks)
+        monkeypatch.setattr(ensemble, "block_size", lambda *_: 40 // n_blocks)
         tracemalloc.start()
         try:
             model.fit(X, reference_labels=labels)

@@ -57,7 +57,7 @@ def assert_can_be_fitted(model):
 @pytest.fixture
 def _one_block(monkeypatch):
     """All replicas in one call of the engine, so that nothing but the engine can be interrupted."""
-    monkeypatch.setattr(ensemble, "_block_size", lambda *_: 10**6)
+    monkeypatch.setattr(ensemble, "block_size", lambda *_: 10**6)
 
 
 @pytest.mark.usefixtures("_one_block")

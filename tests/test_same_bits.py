@@ -93,7 +93,7 @@ def test_same_bits_for_any_size_of_blocks(variant, dtype, monkeypatch):
     X = IRIS.astype(dtype)
     at_once = fit(X, **variant)
     for size in (1, 2, 10):
-        monkeypatch.setattr(ensemble, "_block_size", lambda *_, size=size: size)
+        monkeypatch.setattr(ensemble, "block_size", lambda *_, size=size: size)
         assert_same_bits(fit(X, n_jobs=2, **variant), at_once)
 
 
@@ -101,7 +101,7 @@ def test_same_bits_for_any_size_of_blocks(variant, dtype, monkeypatch):
 def test_same_bits_with_weights(variant, monkeypatch):
     parameters = VARIANTS[variant] | {"sample_weight": np.arange(150) % 5}
     one = fit(IRIS, **parameters)
-    monkeypatch.setattr(ensemble, "_block_size", lambda *_: 4)
+    monkeypatch.setattr(ensemble, "block_size", lambda *_: 4)
     assert_same_bits(fit(IRIS, n_jobs=5, **parameters), one)
 
 
@@ -112,7 +112,7 @@ def test_same_bits_when_only_a_sample_of_the_rows_is_evaluated(votes, dtype, mon
     parameters = {"n_clusters": 4, "n_replicas": 8, "n_init": 1, "votes": votes}
     one = fit(X, **parameters)
     assert one._replicas.evaluation_labels.shape == (8, 4096)
-    monkeypatch.setattr(ensemble, "_block_size", lambda *_: 3)
+    monkeypatch.setattr(ensemble, "block_size", lambda *_: 3)
     assert_same_bits(fit(X, n_jobs=2, **parameters), one)
 
 
