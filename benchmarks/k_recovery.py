@@ -31,7 +31,7 @@ from bbclust.criteria import DOUBT, MEAN, PAIRWISE, score
 from bbclust.datasets import make_paper_dataset
 from bbclust.priors import ElicitedPrior
 from bbclust.selection import MAX_SAMPLE, default_n_draws
-from bbclust.stability import Grid, GridSettings, run_grid
+from bbclust.stability import Grid, GridJob, GridSettings, run_grid
 from bbclust.table import make_table
 
 N_REPLICAS = 200
@@ -210,12 +210,14 @@ def our_choices(X: np.ndarray, task: Task, all_settings: bool) -> dict[str, int]
     settings = SETTINGS if all_settings else {"default": SETTINGS["default"]}
     for name, (n_draws, scales, n_init) in settings.items():
         grid = run_grid(
-            table,
-            range(2, task.k_max + 1),
-            scales,
-            ElicitedPrior(),
-            GridSettings(Resampling(n_draws(table.n)), N_REPLICAS, n_init),
-            task.seed,
+            GridJob(
+                table,
+                tuple(range(2, task.k_max + 1)),
+                scales,
+                ElicitedPrior(),
+                GridSettings(Resampling(n_draws(table.n)), N_REPLICAS, n_init),
+                task.seed,
+            )
         )
         rules = {**RULES, **MORE_RULES} if all_settings and name == "default" else RULES
         for rule, choose in rules.items():

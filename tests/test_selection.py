@@ -18,6 +18,7 @@ from bbclust.nulls import draw_null
 from bbclust.priors import ElicitedPrior
 from bbclust.selection import MAX_SAMPLE, default_n_draws
 from bbclust.stability import (
+    GridJob,
     GridSettings,
     entropy_floor,
     join_grids,
@@ -47,7 +48,8 @@ def select(X, **parameters):
 
 def grid_of(X, k_values=(2, 3, 4), scales=(1.0, 2.0), n_draws=60, n_replicas=80, seed=3, n_jobs=1):
     settings = GridSettings(Resampling(n_draws), n_replicas, n_init=2)
-    return run_grid(make_table(X), k_values, scales, ElicitedPrior(), settings, seed, n_jobs=n_jobs)
+    job = GridJob(make_table(X), k_values, scales, ElicitedPrior(), settings, seed)
+    return run_grid(job, n_jobs=n_jobs)
 
 
 # --- the grid -------------------------------------------------------------------------------------

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ from bbclust.criteria import CRITERIA, DOUBT, score, tied
 from bbclust.nulls import NULLS, draw_null
 from bbclust.priors import ElicitedPrior, Prior
 from bbclust.progress import FIRST_GRID, GridProgress
-from bbclust.stability import Grid, GridSettings, join_grids, run_grid
+from bbclust.stability import Grid, GridJob, GridSettings, NoStore, join_grids, run_grid
 from bbclust.streams import Stage, root_seed, stream_generator
 from bbclust.table import Floats, Table, make_table
 from bbclust.verdict import Verdict, judge
@@ -200,26 +201,28 @@ class KSelector(
             )
             checkpoint = self._open_checkpoint(X, weights, prior, settings, seed)
 
-            def grid_of(rows: Table, k_values: list[int], part: str, title: str) -> Grid:
-                return run_grid(
-                    rows,
-                    k_values,
-                    scales,
-                    prior,
-                    settings,
-                    seed,
-                    n_jobs=effective_n_jobs(self.n_jobs),
-                    progress=progress.begin(title, len(k_values) * len(scales)),
-                    store=None if checkpoint is None else checkpoint.part(part),
+            def grids_of(parts: Iterable[Part]) -> Iterator[Grid]:
+                return self._run_grids(
+                    GridJob(
+                        table=part.table,
+                        k_values=tuple(part.k_values),
+                        prior_scales=scales,
+                        prior=prior,
+                        settings=settings,
+                        seed=seed,
+                        store=NoStore() if checkpoint is None else checkpoint.part(part.name),
+                        begin=partial(progress.begin, part.title, len(part.k_values) * len(scales)),
+                    )
+                    for part in parts
                 )
 
             wanted, self.impossible_k_ = self._possible_k(table)
-            grid = self._grow(grid_of, table, wanted)
+            grid = self._grow(grids_of, table, wanted)
             self._publish(grid, seed)
             self.n_draws_, self.n_sample_ = settings.resampling.n_draws, table.n
             k_values = list(grid.k_values)
-            self.confidence_ = self._half_samples(grid_of, table, k_values, seed)
-            null_quantiles = self._test_tendency(grid_of, table, grid, seed)
+            self.confidence_ = self._half_samples(grids_of, table, k_values, seed)
+            null_quantiles = self._test_tendency(grids_of, table, grid, seed)
             self.verdict_ = Verdict(
                 best_k=self.best_k_,
                 tied_k=self.tied_k_,
@@ -228,7 +231,7 @@ class KSelector(
                 by_k=judge(grid, null_quantiles),
             )
             if self.refit:
-                best = clone(estimator).set_params(
+                best = self._template(estimator).set_params(
                     n_clusters=self.best_k_, n_jobs=self.n_jobs, random_state=seed % 2**32
                 )
                 self.best_estimator_ = best.fit(X, sample_weight=sample_weight)
@@ -385,9 +388,18 @@ class KSelector(
             )
         return possible, impossible
 
-    def _grow(self, grid_of: Callable[..., Grid], table: Table, k_values: list[int]) -> Grid:
+    def _run_grids(self, jobs: Iterable[GridJob]) -> Iterator[Grid]:
+        """Grids one after the other on this machine; a subclass may run them elsewhere."""
+        return (run_grid(job, n_jobs=effective_n_jobs(self.n_jobs)) for job in jobs)
+
+    def _template(self, estimator: BBC) -> BBC:
+        """What is fitted with the chosen K."""
+        template: BBC = clone(estimator)
+        return template
+
+    def _grow(self, grids_of: GridsOf, table: Table, k_values: list[int]) -> Grid:
         """The grid over the K's; with k_range="auto", larger and larger until the score turns."""
-        grid = grid_of(table, k_values, "data", FIRST_GRID)
+        (grid,) = grids_of([Part(table, k_values, "data", FIRST_GRID)])
         if not isinstance(self.k_range, str):
             return grid
         most = min(AUTO_CAP, check.count_distinct_rows(table.rows, AUTO_CAP))
@@ -396,7 +408,8 @@ class KSelector(
             if largest >= min(most, 2 * score(grid, self.criterion).best() + 2):
                 return grid
             more = list(range(largest + 1, min(largest + AUTO_STEP, most) + 1))
-            grid = join_grids(grid, grid_of(table, more, "data", FIRST_GRID))
+            (larger,) = grids_of([Part(table, more, "data", FIRST_GRID)])
+            grid = join_grids(grid, larger)
 
     def _publish(self, grid: Grid, seed: int) -> None:
         scores = score(grid, self.criterion)
@@ -410,30 +423,18 @@ class KSelector(
         self.grid_ = grid
 
     def _half_samples(
-        self, grid_of: Callable[..., Grid], table: Table, k_values: list[int], seed: int
+        self, grids_of: GridsOf, table: Table, k_values: list[int], seed: int
     ) -> dict[int, float] | None:
         """Share of wins of each K over half-samples of the rows."""
         if not self.n_resamples:
             return None
         wins = dict.fromkeys(k_values, 0.0)
-        for r in range(int(self.n_resamples)):
-            generator = stream_generator(seed, Stage.HALVES, r)
-            half = np.sort(generator.permutation(table.n)[: max(table.n // 2, 2)])
-            weights = None if table.weights is None else table.weights[half]
-            if weights is not None:
-                weights = weights / weights.mean()
-            rows = make_table(table.rows[half], weights)
-            distinct = check.count_distinct_rows(rows.rows, k_values[-1])
-            possible = [k for k in k_values if k <= distinct]
-            if not possible:
-                continue
-            title = f"half-sample {r + 1} of {self.n_resamples}"
-            half_grid = grid_of(rows, possible, f"half-{r + 1}", title)
-            wins[score(half_grid, self.criterion).best()] += 1
+        for grid in grids_of(_halves(table, k_values, seed, int(self.n_resamples))):
+            wins[score(grid, self.criterion).best()] += 1
         return {k: count / self.n_resamples for k, count in wins.items()}
 
     def _test_tendency(
-        self, grid_of: Callable[..., Grid], table: Table, grid: Grid, seed: int
+        self, grids_of: GridsOf, table: Table, grid: Grid, seed: int
     ) -> dict[int, float] | None:
         """p-value against data without clusters; 5% quantiles of the doubt there, by K."""
         self.cluster_tendency_ = None
@@ -441,20 +442,54 @@ class KSelector(
             return None
         k_values = list(grid.k_values)
         observed = score(grid, self.criterion).doubts.min()
-        p_values, doubts = [], []
-        for kind in NULLS:
-            below = 0
-            for r in range(int(self.null_reference)):
-                generator = stream_generator(seed, Stage.NULL_DATA, r)
-                null = make_table(draw_null(kind, table, generator))
-                title = f"{kind} data without clusters, {r + 1} of {self.null_reference}"
-                null_grid = grid_of(null, k_values, f"{kind}-{r + 1}", title)
-                below += score(null_grid, self.criterion).doubts.min() <= observed
-                doubts.append(null_grid.values(DOUBT).mean(axis=1))
-            p_values.append((1 + below) / (self.null_reference + 1))
-        self.cluster_tendency_ = float(max(p_values))
+        below = dict.fromkeys(NULLS, 0)
+        doubts = []
+        n_each = int(self.null_reference)
+        kinds = [kind for kind in NULLS for _ in range(n_each)]
+        nulls = grids_of(_nulls(table, k_values, seed, n_each))
+        for kind, null_grid in zip(kinds, nulls, strict=True):
+            below[kind] += score(null_grid, self.criterion).doubts.min() <= observed
+            doubts.append(null_grid.values(DOUBT).mean(axis=1))
+        self.cluster_tendency_ = float(max((1 + count) / (n_each + 1) for count in below.values()))
         quantiles = np.quantile(np.array(doubts), 0.05, axis=0)
         return {k: float(q) for k, q in zip(k_values, quantiles, strict=True)}
+
+
+class Part(NamedTuple):
+    """Rows to run a grid on, the K's of it, and what it is called in a checkpoint and aloud."""
+
+    table: Table
+    k_values: list[int]
+    name: str
+    title: str
+
+
+GridsOf = Callable[[Iterable[Part]], Iterator[Grid]]
+
+
+def _halves(table: Table, k_values: list[int], seed: int, count: int) -> Iterator[Part]:
+    """Half-samples of the rows, without those that have too few distinct rows for any K."""
+    for r in range(count):
+        generator = stream_generator(seed, Stage.HALVES, r)
+        half = np.sort(generator.permutation(table.n)[: max(table.n // 2, 2)])
+        weights = None if table.weights is None else table.weights[half]
+        if weights is not None:
+            weights = weights / weights.mean()
+        rows = make_table(table.rows[half], weights)
+        distinct = check.count_distinct_rows(rows.rows, k_values[-1])
+        possible = [k for k in k_values if k <= distinct]
+        if possible:
+            yield Part(rows, possible, f"half-{r + 1}", f"half-sample {r + 1} of {count}")
+
+
+def _nulls(table: Table, k_values: list[int], seed: int, n_each: int) -> Iterator[Part]:
+    """Data without clusters, first all of one kind."""
+    for kind in NULLS:
+        for r in range(n_each):
+            generator = stream_generator(seed, Stage.NULL_DATA, r)
+            title = f"{kind} data without clusters, {r + 1} of {n_each}"
+            rows = make_table(draw_null(kind, table, generator))
+            yield Part(rows, k_values, f"{kind}-{r + 1}", title)
 
 
 def _best_by(grid: Grid) -> dict[Any, int]:

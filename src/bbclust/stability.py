@@ -7,8 +7,9 @@ noisy than either. Nothing here grows with the number of rows beyond the table i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -22,7 +23,7 @@ from bbclust.ensemble import run_replicas
 from bbclust.entropy import entropy, mean_pairwise_entropy, pair_doubts, worst_pair
 from bbclust.priors import ElicitedPrior, PreparedPrior, Prior, check_prepared
 from bbclust.replicas import Plan, choose_evaluation_rows
-from bbclust.table import Floats, Table
+from bbclust.table import Table
 from bbclust.voting import (
     count_votes,
     mean_entropy_moves,
@@ -153,58 +154,95 @@ class NoStore:
         pass
 
 
-def run_grid(
-    table: Table,
-    k_values: Sequence[int],
-    prior_scales: Sequence[float],
-    prior: Prior,
-    settings: GridSettings,
-    seed: int,
-    *,
-    n_jobs: int = 1,
-    progress: Callable[[int, int], None] | None = None,
-    store: CellStore | None = None,
-) -> Grid:
-    """Both measures for every K and s, one reference partition per K.
+def _no_progress(done: int, total: int) -> None:
+    pass
 
-    What ``store`` has already is not computed again, and it is given everything else.
+
+@dataclass(frozen=True)
+class GridJob:
+    """A grid to be run.
+
+    Attributes
+    ----------
+    store : CellStore
+        What it has already is not computed again, and it is given everything else.
+    begin : callable
+        Called when the grid begins; gives what is called as ``progress(done, total)`` after every
+        cell.
     """
-    store = NoStore() if store is None else store
-    plan = make_grid_plan(table, settings, seed)
+
+    table: Table
+    k_values: tuple[int, ...]
+    prior_scales: tuple[float, ...]
+    prior: Prior
+    settings: GridSettings
+    seed: int
+    store: CellStore = field(default_factory=NoStore)
+    begin: Callable[[], Callable[[int, int], None]] = lambda: _no_progress
+
+    @cached_property
+    def plan(self) -> Plan:
+        return make_grid_plan(self.table, self.settings, self.seed)
+
+    @property
+    def n_cells(self) -> int:
+        return len(self.k_values) * len(self.prior_scales)
+
+    def prepare_prior(self, reference: Partition) -> list[PreparedPrior | None]:
+        """The prior at every scale; an elicited one is elicited once."""
+        if not self.settings.resampling.uses_prior:
+            return [None] * len(self.prior_scales)
+        X = self.table.original()
+        clustered, partition = reference.without_noise()
+        if not clustered.all():
+            X, reference = X[clustered], partition
+        if isinstance(self.prior, ElicitedPrior):
+            elicited = self.prior.prepare(X, reference, 1.0)
+            return [elicited.scaled(scale) for scale in self.prior_scales]
+        return [
+            check_prepared(self.prior.prepare(X, reference, scale), X.shape[1])
+            for scale in self.prior_scales
+        ]
+
+    def gather(self, references: Iterable[Partition], cells: Iterable[Cell]) -> Grid:
+        """The grid, from references by K and cells by K, then s."""
+        return Grid(
+            self.k_values,
+            self.prior_scales,
+            tuple(cells),
+            tuple(references),
+            entropy_floor(self.settings.n_replicas, len(self.plan.evaluation_rows)),
+        )
+
+
+def run_grid(job: GridJob, *, n_jobs: int = 1) -> Grid:
+    """Both measures for every K and s, one reference partition per K."""
+    progress = job.begin()
     cells: list[Cell] = []
     references = []
-    total = len(k_values) * len(prior_scales)
-    X = table.original()
-    for n_clusters in k_values:
-        reference = store.reference(n_clusters)
+    for n_clusters in job.k_values:
+        reference = job.store.reference(n_clusters)
         if reference is None:
-            reference = _reference(table, n_clusters, plan, n_jobs)
-            store.keep_reference(reference)
-        reference = replace(reference, weights=table.weights)
+            reference = find_reference(job.table, n_clusters, job.plan, n_jobs)
+            job.store.keep_reference(reference)
+        reference = replace(reference, weights=job.table.weights)
         references.append(reference)
-        found = [store.cell(n_clusters, scale) for scale in prior_scales]
-        prepared: list[PreparedPrior | None] = [None] * len(prior_scales)
+        found = [job.store.cell(n_clusters, scale) for scale in job.prior_scales]
+        prepared: list[PreparedPrior | None] = [None] * len(found)
         if None in found:
-            prepared = _prepare(prior, X, reference, prior_scales, settings)
-        for scale, cell, prior_at_scale in zip(prior_scales, found, prepared, strict=True):
+            prepared = job.prepare_prior(reference)
+        for scale, cell, prior in zip(job.prior_scales, found, prepared, strict=True):
             if cell is None:
-                cell = run_cell(
-                    table, reference, prior_at_scale, plan, scale, settings.n_replicas, n_jobs
-                )
-                store.keep_cell(cell)
+                n_replicas = job.settings.n_replicas
+                cell = run_cell(job.table, reference, prior, job.plan, scale, n_replicas, n_jobs)
+                job.store.keep_cell(cell)
             cells.append(cell)
-            if progress is not None:
-                progress(len(cells), total)
-    return Grid(
-        tuple(k_values),
-        tuple(prior_scales),
-        tuple(cells),
-        tuple(references),
-        entropy_floor(settings.n_replicas, len(plan.evaluation_rows)),
-    )
+            progress(len(cells), job.n_cells)
+    return job.gather(references, cells)
 
 
-def _reference(table: Table, n_clusters: int, plan: Plan, n_jobs: int) -> Partition:
+def find_reference(table: Table, n_clusters: int, plan: Plan, n_jobs: int = 1) -> Partition:
+    """The reference partition of one K."""
     if plan.adapter is None:
         return cluster_reference(
             table,
@@ -221,25 +259,6 @@ def _reference(table: Table, n_clusters: int, plan: Plan, n_jobs: int) -> Partit
             f"{reference.n_clusters}: leave K = {n_clusters} out of k_range."
         )
     return reference
-
-
-def _prepare(
-    prior: Prior,
-    X: Floats,
-    reference: Partition,
-    prior_scales: Sequence[float],
-    settings: GridSettings,
-) -> list[PreparedPrior | None]:
-    """The prior at every scale; an elicited one is elicited once."""
-    if not settings.resampling.uses_prior:
-        return [None] * len(prior_scales)
-    clustered, partition = reference.without_noise()
-    if not clustered.all():
-        X, reference = X[clustered], partition
-    if isinstance(prior, ElicitedPrior):
-        elicited = prior.prepare(X, reference, 1.0)
-        return [elicited.scaled(scale) for scale in prior_scales]
-    return [check_prepared(prior.prepare(X, reference, s), X.shape[1]) for s in prior_scales]
 
 
 def join_grids(first: Grid, second: Grid) -> Grid:
@@ -278,7 +297,7 @@ def run_cell(
     plan: Plan,
     scale: float,
     n_replicas: int,
-    n_jobs: int,
+    n_jobs: int = 1,
 ) -> Cell:
     """Run the replicas of one cell and measure their disagreement."""
     n_clusters = reference.n_clusters
