@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,33 +14,39 @@ from dask import is_dask_collection
 from distributed import Client
 
 from bbclust.bbc import BBC
-from bbclust.dask.replication import choose_block_size, run_replicas_on_workers
-from bbclust.dask.session import Session, open_session
+from bbclust.dask.replication import Replication
+from bbclust.dask.session import open_session
 from bbclust.ensemble import Progress
 from bbclust.fitted import Run
 from bbclust.replicas import Replicas
+from bbclust.validation import check_integer
 
 
 class OnCluster:
     """Base of estimators with a client: it is shared by clones, and left out of pickles."""
 
     client: Client | None
-    _session: Session
+    performance_report: str | os.PathLike[str] | None
 
-    @contextmanager
-    def _at_work(self) -> Iterator[Session]:
-        """Open a session that ``_session`` is until the end of the ``with``."""
-        with open_session(self.client) as session:
-            self._session = session
-            try:
-                yield session
-            finally:
-                del self._session
+    def _check_cluster_parameters(self) -> None:
+        if self.client is not None and not isinstance(self.client, Client):
+            raise TypeError(
+                f"client must be a distributed.Client, got {self.client!r}: "
+                "use Client(address) for the address of a scheduler."
+            )
+        if self.client is not None and self.client.asynchronous:
+            raise TypeError("client is asynchronous, and fit waits: use Client(...) without that.")
+        if self.performance_report is not None and not isinstance(
+            self.performance_report, str | os.PathLike
+        ):
+            raise TypeError(
+                "performance_report must be the path of an HTML file, got "
+                f"{self.performance_report!r}."
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
-        kept = {name: value for name, value in state.items() if name != "_session"}
-        return {**kept, "client": None}
+        return {**state, "client": None}
 
     def __sklearn_clone__(self) -> OnCluster:
         without_client = copy.copy(self)  # by way of __getstate__
@@ -65,6 +72,8 @@ votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbos
     block_size : int, optional
         Replicas per task; by default a few tasks per thread of the cluster, of some seconds at
         most. The result does not depend on it.
+    performance_report : str or path, optional
+        An HTML file into which Dask writes what the cluster did, and when.
     n_jobs : int, optional
         Threads for what this process does; workers have their own.
     """
@@ -92,6 +101,7 @@ votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbos
         verbose: int = 0,
         client: Client | None = None,
         block_size: int | None = None,
+        performance_report: str | os.PathLike[str] | None = None,
     ) -> None:
         super().__init__(
             n_clusters,
@@ -115,6 +125,7 @@ votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbos
         )
         self.client = client
         self.block_size = block_size
+        self.performance_report = performance_report
 
     def fit(
         self,
@@ -138,7 +149,8 @@ votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbos
         """
         if is_dask_collection(X):
             raise NotImplementedError("Partitioned tables cannot be fitted yet.")
-        with self._at_work():
+        self._check_parameters()
+        with self._on_workers():
             super().fit(X, y, sample_weight, reference_labels)
         return self
 
@@ -154,12 +166,26 @@ votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbos
         -------
         self
         """
-        with self._at_work():
+        self._rows_of_fit("add_replicas")
+        with self._on_workers():
             super().add_replicas(n_replicas)
         return self
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._check_cluster_parameters()
+        if self.block_size is not None:
+            check_integer("block_size", self.block_size, minimum=1)
+
+    @contextmanager
+    def _on_workers(self) -> Iterator[None]:
+        """Run replicas on the cluster inside of the ``with``."""
+        with open_session(self.client, report=self.performance_report) as session:
+            self._replication = Replication(session, self.block_size)
+            try:
+                yield
+            finally:
+                del self._replication
+
     def _run_replicas(self, run: Run, replicas: range, progress: Progress) -> Replicas:
-        size = self.block_size
-        if size is None:
-            size = choose_block_size(run, len(replicas), self._session.n_threads)
-        return run_replicas_on_workers(self._session, run, replicas, size=size, progress=progress)
+        return self._replication.run(run, replicas, progress)

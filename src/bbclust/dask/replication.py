@@ -1,15 +1,18 @@
 """Replicas of a table in memory, run by the workers of a cluster.
 
-The table goes to every worker once. Blocks of replicas are tasks, and two neighbouring blocks that
-are done are joined by another task, on and on: a tree, so that no worker ever holds the votes of
-many blocks.
+The table goes to every worker once. Blocks of replicas are tasks, and two neighbours that are done
+are joined by another task, on and on: a tree, so that nobody ever holds the votes of many blocks.
+Votes are whole numbers and everything else is joined in the order of the replicas, so the result
+is the same bits for any number of workers and any size of blocks.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from bbclust.dask.session import Session
+from distributed import Future
+
+from bbclust.dask.session import Lost, Session, Shared, Tasks
 from bbclust.ensemble import Progress, block_size, run_block
 from bbclust.fitted import Run
 from bbclust.replicas import Replicas, join
@@ -23,24 +26,138 @@ def choose_block_size(run: Run, n_replicas: int, n_threads: int) -> int:
     return min(at_most, -(-n_replicas // (BLOCKS_PER_THREAD * n_threads)))
 
 
-def run_replicas_on_workers(
-    session: Session, run: Run, replicas: range, *, size: int, progress: Progress
-) -> Replicas:
-    """Replicas of a run, the same bits as on this machine."""
-    table = session.scatter("table", replace(run, counted=None, others=run.others[:0]))
-    starts = range(replicas.start, replicas.stop, size)
-    blocks = [range(start, min(start + size, replicas.stop)) for start in starts]
-    futures = [
-        session.submit(f"replicas-{block.start}-{block.stop}", _run_block, table, block)
-        for block in blocks
-    ]
-    parts = []
-    for block, future in zip(blocks, futures, strict=True):
-        parts.append(future.result())
-        if progress(block.stop - replicas.start):
-            break
-    return join(parts)
+class Replication:
+    """Runs the replicas of one run; the table is sent to the workers only once."""
+
+    def __init__(self, session: Session, size: int | None = None) -> None:
+        self._session = session
+        self._size = size
+        self._shared: Shared | None = None
+
+    def run(self, run: Run, replicas: range, progress: Progress) -> Replicas:
+        """Replicas of the run, the same bits as on this machine."""
+        if self._shared is None:
+            needed = replace(run, counted=None, others=run.others[:0])
+            self._shared = Shared(self._session, "table", needed)
+        size = self._size or choose_block_size(run, len(replicas), self._session.n_threads)
+        starts = range(replicas.start, replicas.stop, size)
+        blocks = [range(start, min(start + size, replicas.stop)) for start in starts]
+        with self._session.tasks() as tasks:
+            tree = _Tree(self._session, tasks, self._shared, blocks)
+            return tree.grow(progress)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A node of the tree over some blocks: 2^level neighbours, fewer at the end.
+
+    Examples
+    --------
+    >>> list(Piece(level=1, index=2).blocks(n_blocks=10))
+    [4, 5]
+    >>> list(Piece(level=2, index=2).blocks(n_blocks=10))
+    [8, 9]
+    """
+
+    level: int
+    index: int
+
+    def blocks(self, n_blocks: int) -> range:
+        """Numbers of the blocks below it."""
+        first, last = self.index << self.level, (self.index + 1) << self.level
+        return range(min(first, n_blocks), min(last, n_blocks))
+
+    @property
+    def sibling(self) -> Piece:
+        return Piece(self.level, self.index ^ 1)
+
+    @property
+    def parent(self) -> Piece:
+        return Piece(self.level + 1, self.index // 2)
+
+
+class _Tree:
+    """Blocks under way, and the pieces that are done and wait for their sibling."""
+
+    def __init__(self, session: Session, tasks: Tasks, shared: Shared, blocks: list[range]) -> None:
+        self._session = session
+        self._tasks = tasks
+        self._shared = shared
+        self._blocks = blocks
+        self._waiting: dict[Piece, Future] = {}
+        self._done: set[int] = set()
+
+    def grow(self, progress: Progress) -> Replicas:
+        """Run all blocks; or, once ``progress`` says that it is enough, the first that are done."""
+        for block in range(len(self._blocks)):
+            self._start_block(block)
+        while True:
+            self._wait(progress)
+            pieces = sorted(self._waiting, key=lambda piece: self._below(piece).start)
+            found = [self._session.fetch(self._waiting[piece]) for piece in pieces]
+            if not any(isinstance(part, Lost) for part in found):
+                return join(found)
+            for piece, part in zip(pieces, found, strict=True):
+                if isinstance(part, Lost):
+                    del self._waiting[piece]
+                    self._start_again(piece)
+
+    def _wait(self, progress: Progress) -> None:
+        enough = False
+        for ended in self._tasks:
+            piece = ended.purpose
+            if isinstance(ended.result, Lost):
+                self._start_again(piece)
+                continue
+            self._shared.was_of_use()
+            if piece.level == 0 and piece.index not in self._done:
+                self._done.add(piece.index)
+                enough |= progress(sum(len(self._blocks[block]) for block in self._done))
+            self._add(piece, ended.result)
+            if enough:
+                self._leave_the_rest()
+
+    def _below(self, piece: Piece) -> range:
+        return piece.blocks(len(self._blocks))
+
+    def _start_block(self, block: int) -> None:
+        replicas = self._blocks[block]
+        name = f"replicas-{replicas.start}-{replicas.stop}"
+        self._tasks.start(Piece(0, block), name, _run_block, self._shared.future(), replicas)
+
+    def _start_again(self, piece: Piece) -> None:
+        for block in self._below(piece):
+            self._start_block(block)
+
+    def _add(self, piece: Piece, result: Future) -> None:
+        """Join a piece that is done with its sibling, if that is done too."""
+        while piece.index and not self._below(piece.sibling):
+            piece = piece.parent  # nothing to join it with
+        sibling = self._waiting.pop(piece.sibling, None)
+        if sibling is None:
+            self._waiting[piece] = result
+            return
+        parts = (sibling, result) if piece.index % 2 else (result, sibling)
+        below = self._below(piece.parent)
+        name = f"votes-sum-{self._blocks[below[0]].start}-{self._blocks[below[-1]].stop}"
+        # before blocks that have not begun, so that their votes do not pile up
+        self._tasks.start(piece.parent, name, _join, *parts, priority=1)
+
+    def _leave_the_rest(self) -> None:
+        """Keep the blocks that are done up to the first that is not, if there are any."""
+        n_first = next((b for b in range(len(self._blocks)) if b not in self._done), None)
+        if not n_first:  # none is missing, or the first
+            return
+        self._tasks.cancel(lambda piece: self._below(piece).start >= n_first)
+        for piece in [p for p in self._waiting if self._below(p).start >= n_first]:
+            del self._waiting[piece]
+        self._blocks = self._blocks[:n_first]
+        self._done = set(range(n_first))
 
 
 def _run_block(run: Run, replicas: range) -> Replicas:
     return run_block(run.table, run.reference, run.prior, run.plan, replicas)
+
+
+def _join(first: Replicas, second: Replicas) -> Replicas:
+    return join([first, second])

@@ -6,22 +6,30 @@ that it gives the same bits wherever it runs.
 
 from __future__ import annotations
 
-import platform
+import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-import numpy
-import scipy
-import sklearn
-from distributed import Client, Future, LocalCluster, get_client
+from distributed import (
+    CancelledError,
+    Client,
+    Future,
+    LocalCluster,
+    as_completed,
+    get_client,
+    performance_report,
+)
 
-from bbclust._native import ISAS, engine, using_isa
+from bbclust._native import using_isa
+from bbclust.dask.faults import WorkersKeepDyingError, in_one_sentence, is_disconnection
+from bbclust.dask.workers import check_versions, describe_process, look_at_workers, lowest_isa
 from bbclust.version import __version__
 
 RETRIES = 2
+MAX_SENDINGS = 4
 
 
 @dataclass(frozen=True)
@@ -55,20 +63,36 @@ class Session:
             self.isa,
             function,
             *arguments,
-            key=f"{name}-{uuid4().hex}",
+            key=_unique(name),
             retries=RETRIES,
             priority=priority,
             pure=False,
         )
 
-    def scatter(self, name: str, value: Any) -> Future:
-        """Give every worker a copy of something large.
+    def tasks(self) -> AbstractContextManager[Tasks]:
+        """Tasks that are handed back as they end; what is not done at the end is cancelled."""
+        return _tasks(self)
 
-        If all workers that hold it die it is lost, and tasks that need it are cancelled.
-        """
-        key = f"{name}-{uuid4().hex}"
-        futures: dict[str, Future] = self.client.scatter({key: value}, broadcast=True)
-        return futures[key]
+    def settle(self, future: Future) -> Future | Lost:
+        """A task that has ended, if its result is there; its error is raised."""
+        if future.status == "error":
+            future.result()
+        if future.status == "finished":
+            return future
+        return self.fetch(future)
+
+    def fetch(self, future: Future) -> Any:
+        """The result of a task, or :class:`Lost`; its error is raised."""
+        try:
+            return future.result()
+        except CancelledError as error:
+            if is_disconnection(error):
+                raise
+            return Lost()
+
+
+def _unique(name: str) -> str:
+    return f"{name}-{uuid4().hex}"
 
 
 def _run(version: str, isa: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -76,25 +100,141 @@ def _run(version: str, isa: str, function: Callable[..., Any], *arguments: Any) 
     if version != __version__:
         raise RuntimeError(
             f"A worker that joined has bbclust {__version__} and the client has {version}: "
-            "install the same version on both."
+            "install the same version on all."
         )
     with using_isa(isa):
         return function(*arguments)
 
 
+class Lost:
+    """What is left of a result that was on workers that died, and cannot be computed again there.
+
+    The scheduler computes tasks again by itself, unless they need something that was sent from
+    here (:class:`Shared`) and is gone too.
+    """
+
+
+class Shared:
+    """Something large, of which every worker gets a copy when it is first needed.
+
+    When all workers that hold it are gone it is sent again.
+    """
+
+    def __init__(self, session: Session, name: str, value: Any) -> None:
+        self._session = session
+        self._name = name
+        self._value = value
+        self._future: Future | None = None
+        self._n_sendings = 0
+
+    def future(self) -> Future:
+        """Stands for it among the arguments of a task."""
+        if self._future is None or self._future.status != "finished":
+            self._n_sendings += 1
+            if self._n_sendings > MAX_SENDINGS:
+                raise WorkersKeepDyingError
+            key = _unique(self._name)
+            sent = self._session.client.scatter({key: self._value}, broadcast=True)
+            self._future = sent[key]
+        return self._future
+
+    def was_of_use(self) -> None:
+        """A task that needs it has ended well, so it may be sent again as often as at first."""
+        self._n_sendings = 1
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A task that has ended: what it was for, and its result on the workers or :class:`Lost`."""
+
+    purpose: Any
+    result: Future | Lost
+
+
+class Tasks:
+    """Tasks under way, each for a purpose, handed back as they end.
+
+    More may be started while one goes through them. One that fails ends all with its error.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._purposes: dict[Future, Any] = {}
+        self._under_way = as_completed(loop=session.client.loop)
+
+    def start(
+        self,
+        purpose: Any,
+        name: str,
+        function: Callable[..., Any],
+        *arguments: Any,
+        priority: int = 0,
+    ) -> None:
+        """Start a task, see :meth:`Session.submit`."""
+        future = self._session.submit(name, function, *arguments, priority=priority)
+        self._purposes[future] = purpose
+        self._under_way.add(future)
+
+    def __len__(self) -> int:
+        return len(self._purposes)
+
+    def __iter__(self) -> Iterator[Ended]:
+        for future in self._under_way:
+            if future not in self._purposes:
+                continue
+            purpose = self._purposes.pop(future)
+            yield Ended(purpose, self._session.settle(future))
+
+    def cancel(self, which: Callable[[Any], bool]) -> None:
+        """Forget the tasks for some purposes."""
+        futures = [future for future, purpose in self._purposes.items() if which(purpose)]
+        for future in futures:
+            del self._purposes[future]
+        self._session.client.cancel(futures)
+
+
 @contextmanager
-def open_session(client: Client | None = None) -> Iterator[Session]:
+def _tasks(session: Session) -> Iterator[Tasks]:
+    tasks = Tasks(session)
+    try:
+        yield tasks
+    finally:
+        if len(tasks):
+            with suppress(Exception):  # the scheduler may be gone, and another error is on its way
+                tasks.cancel(lambda _: True)
+
+
+@contextmanager
+def open_session(
+    client: Client | None = None,
+    *,
+    report: str | os.PathLike[str] | None = None,
+    if_lost: str = "start it again and fit again",
+) -> Iterator[Session]:
     """A session on a client, on the current one, or on a cluster on this machine.
 
-    Such a cluster is closed afterwards. Computations inside of the ``with``, those of the client
-    too, use the common instruction set.
+    Such a cluster is closed afterwards. What is computed inside of the ``with``, by the client too,
+    uses the common instruction set. What goes wrong on the cluster is raised as one sentence.
+
+    Parameters
+    ----------
+    client : distributed.Client, optional
+    report : path, optional
+        Where to write Dask's performance report.
+    if_lost : str
+        What to do when the scheduler is gone, as half a sentence.
     """
-    with _connected(client) as connected:
-        workers = _look_at_workers(connected)
-        isa = min([engine.ISA, *(worker["isa"] for worker in workers)], key=ISAS.index)
-        n_threads = sum(connected.nthreads().values())
-        with using_isa(isa):
-            yield Session(connected, isa, max(n_threads, 1))
+    with (
+        _connected(client) as connected,
+        connected.as_current(),
+        in_one_sentence(connected, if_lost),
+    ):
+        here, workers = describe_process(), look_at_workers(connected)
+        check_versions(here, workers)
+        isa = lowest_isa(here, workers)
+        session = Session(connected, isa, sum(connected.nthreads().values()))
+        with using_isa(isa), _reported(connected, report):
+            yield session
 
 
 @contextmanager
@@ -109,18 +249,23 @@ def _connected(client: Client | None) -> Iterator[Client]:
     yield client
 
 
-def _look_at_workers(client: Client) -> list[dict[str, str]]:
-    client.wait_for_workers(1)
-    return list(client.run(describe_process).values())
+@contextmanager
+def _reported(client: Client, path: str | os.PathLike[str] | None) -> Iterator[None]:
+    if path is None:
+        yield
+        return
+    if not client.run_on_scheduler(_has_bokeh):
+        raise ImportError(
+            "A performance report is drawn by bokeh, which the scheduler does not have: install "
+            "bokeh there, or leave performance_report=None."
+        )
+    report = performance_report(filename=os.fspath(path))
+    report.__enter__()
+    yield
+    report.__exit__(None, None, None)  # not after an error, which it could hide
 
 
-def describe_process() -> dict[str, str]:
-    """Versions that results depend on, and the instruction set of the engine."""
-    return {
-        "bbclust": __version__,
-        "python": platform.python_version(),
-        "numpy": numpy.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-        "isa": engine.ISA,
-    }
+def _has_bokeh() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("bokeh") is not None

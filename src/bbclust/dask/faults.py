@@ -1,0 +1,63 @@
+"""What can go wrong on a cluster, in one sentence each that says what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dask.utils import format_bytes
+from distributed import CancelledError, Client, KilledWorker
+
+
+class WorkersKeepDyingError(Exception):
+    """Workers died again and again with what was sent to them."""
+
+
+@contextmanager
+def in_one_sentence(client: Client, if_lost: str) -> Iterator[None]:
+    """Raise faults of the cluster as errors that a user can act on.
+
+    ``if_lost`` says what to do when the scheduler is gone.
+
+    Raises
+    ------
+    ConnectionError
+        The scheduler is gone.
+    MemoryError
+        Workers die of a task again and again.
+    RuntimeError
+        Somebody has cancelled the tasks.
+    """
+    address, limit = client.scheduler.address, _memory_limit(client)
+    try:
+        yield
+    except (KilledWorker, WorkersKeepDyingError) as error:
+        task = ""
+        if isinstance(error, KilledWorker):
+            task = f" of the task {str(error.task).rpartition('-')[0]}"
+        raise MemoryError(
+            f"Workers died again and again{task}, most likely for want of memory{limit}: give "
+            "workers more memory (memory_limit) or fewer threads, or lower n_draws."
+        ) from error
+    except (CancelledError, OSError, RuntimeError) as error:
+        if is_disconnection(error) or client.status != "running":
+            raise ConnectionError(
+                f"The connection to the scheduler {address} was lost: {if_lost}."
+            ) from error
+        if isinstance(error, CancelledError):
+            raise RuntimeError(
+                "The tasks were cancelled on the scheduler, by somebody or by a restart of the "
+                "cluster: fit again."
+            ) from error
+        raise
+
+
+def is_disconnection(error: BaseException) -> bool:
+    """Whether tasks were cancelled because the scheduler is gone."""
+    return getattr(error, "reason", None) == "scheduler-connection-lost"
+
+
+def _memory_limit(client: Client) -> str:
+    workers = client.scheduler_info()["workers"].values()
+    limits = [worker["memory_limit"] for worker in workers if worker.get("memory_limit")]
+    return f" (the limit is {format_bytes(min(limits))})" if limits else ""
