@@ -1,7 +1,7 @@
 PYTHON ?= python
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint types imports check demo picture bench clean
+.PHONY: help install test lint types imports check demo picture paper bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ demo: ## Analyse Iris and write a report into bbclust-demo/
 picture: ## Draw the pictures of the documentation again
 	$(PYTHON) docs/make_images.py
 	$(PYTHON) docs/make_screenshot.py
+
+paper: ## Run the tables and figures of the paper and write docs/paper.md (within an hour)
+	$(PYTHON) -m bbclust.reproduction --full --out docs
 
 bench: ## Run every script in benchmarks/
 	$(if $(wildcard benchmarks/*.py),,@echo "There are no scripts in benchmarks/.")

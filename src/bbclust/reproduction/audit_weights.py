@@ -1,0 +1,75 @@
+"""How the Dirichlet weights enter k-means, which the paper does not say."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from bbclust.reproduction.entropies import MEASURES, fit_quietly, grow_quietly
+from bbclust.reproduction.markdown import counted
+from bbclust.reproduction.readings import (
+    READING_NOTE,
+    arrange,
+    expect_readings,
+    show_readings,
+    summarize_reading,
+)
+from bbclust.reproduction.study import Result, Study
+from bbclust.reproduction.workshop import DATASETS, K_VALUES, Workshop, paper_draw
+
+Array = npt.NDArray[np.float64]
+
+REPLICAS = (10, 200)
+READINGS = {"weights": "sample weights (ours)", "resample": "a second resampling"}
+
+
+def measures_of_reading(weighting: str, number: int, draw: int, random_state: int) -> Array:
+    """Both measures in bits, shape (replicas, measures, K)."""
+    X = paper_draw(number, draw).data
+    found = np.empty((len(REPLICAS), len(MEASURES), len(K_VALUES)))
+    for column, k in enumerate(K_VALUES):
+        model = fit_quietly(
+            X, k, n_replicas=REPLICAS[0], weighting=weighting, random_state=random_state
+        )
+        for row, n_replicas in enumerate(REPLICAS):
+            model = grow_quietly(model, n_replicas)
+            found[row, :, column] = [getattr(model, measure) for measure in MEASURES]
+    return found
+
+
+def measure(workshop: Workshop) -> Result:
+    """Both readings on the six data sets."""
+    n_draws = workshop.size(quick=3, full=100)
+    readings = {}
+    for weighting, name in READINGS.items():
+        tasks = [
+            (weighting, number, draw, workshop.random_state(draw))
+            for draw in range(n_draws)
+            for number in DATASETS
+        ]
+        values = arrange(workshop.each(f"weights: {name}", measures_of_reading, tasks), n_draws)
+        for row, b in enumerate(REPLICAS):
+            readings[f"{name}, B = {b}"] = summarize_reading(values[row])
+    return {"n_draws": n_draws, "readings": readings}
+
+
+def show(result: Result) -> str:
+    """The section of the page."""
+    return "\n\n".join(
+        [
+            "Algorithm 3 draws Dirichlet weights and then performs P, without saying how P uses "
+            "them. Two readings: as sample weights of k-means, or as probabilities with which the "
+            f"points are drawn once more. {counted(result['n_draws'], 'draw')} of each data set:",
+            show_readings("reading", result["readings"]),
+            READING_NOTE,
+        ]
+    )
+
+
+STUDY = Study(
+    name="audit-weights",
+    title="How the weights enter k-means is not given",
+    measure=measure,
+    show=show,
+    expect=lambda result: expect_readings(result["readings"]),
+)

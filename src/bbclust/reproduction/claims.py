@@ -1,0 +1,228 @@
+"""What the paper says, whether it holds, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bbclust.reproduction.audit_replicas import closest
+from bbclust.reproduction.entropies import REPLICAS
+from bbclust.reproduction.markdown import joined, number, percent, rate
+from bbclust.reproduction.recovery import paper_rule
+from bbclust.reproduction.study import Result
+from bbclust.reproduction.table_2 import SINGLE, WRITTEN
+from bbclust.reproduction.table_6 import OURS
+from bbclust.reproduction.table_7 import DECIMAL, NATURAL
+from bbclust.reproduction.value_table import count_central
+from bbclust.reproduction.workshop import DATASETS
+
+HOLDS, ON_AVERAGE, FAILS = "holds", "holds on average", "does not hold"
+FEW, MANY = (f"ours, B = {b}" for b in REPLICAS)
+NEARLY_ALWAYS = 0.95
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement, our verdict, and the evidence for it."""
+
+    said: str
+    verdict: str
+    evidence: str
+
+
+Judge = Callable[..., Claim]
+
+
+def judge_table_1(result: Result) -> Claim:
+    """Is it the same table?"""
+    return Claim(
+        "Table 1: k-means on Iris",
+        "reproduced exactly" if result["n_same"] == result["n_seeds"] else "not always the same",
+        f"the printed table in {result['n_same']} of {result['n_seeds']} seeds",
+    )
+
+
+def farthest(result: Result, variant: str, *, weights: bool) -> float:
+    """Largest distance of a mean cell from the printed one, in Table 2b or 2a."""
+    return max(
+        float(one["variants"][variant]["farthest_mean"])
+        for one in result["settings"]
+        if (one["prior_weight"] != 0.1) == weights
+    )
+
+
+def judge_table_2a(result: Result) -> Claim:
+    """Is every cell within two flowers?"""
+    off = farthest(result, WRITTEN, weights=False)
+    return Claim(
+        "Table 2a: BBC on Iris for s = 1, 10, 100; at s = 100 a cluster is lost",
+        "reproduced within two flowers" if off <= 2 else "not reproduced",
+        f"mean cells differ from the printed ones by at most {number(off, 1)} flowers",
+    )
+
+
+def judge_table_2b(result: Result) -> Claim:
+    """Is every cell within two flowers, and with one component per replica?"""
+    written = farthest(result, WRITTEN, weights=True)
+    single = farthest(result, SINGLE, weights=True)
+    return Claim(
+        "Table 2b: BBC on Iris for omega = 0.3, 0.5, 0.7",
+        "reproduced within two flowers" if written <= 2 else "not reproduced as written",
+        f"as written, mean cells are up to {number(written, 1)} flowers off; if all prior draws of "
+        f"a replica come from one component of F0, up to {number(single, 1)}",
+    )
+
+
+def judge_true_k(name: str) -> Judge:
+    """Is the averaged curve lowest at the true K, and single ones?"""
+
+    def judge(result: Result) -> Claim:
+        rows = result["rows"]
+        missed = {
+            variant: [
+                row["label"]
+                for row in rows
+                if row["variants"][variant]["choice_of_mean"] != row["true_k"]
+            ]
+            for variant in (FEW, MANY)
+        }
+        ours = [row["variants"][MANY] for row in rows]
+        shares = [one["n_found"] / one["n_draws"] for one in ours]
+        leads = [one["lead"]["mean"] / one["lead"]["se"] for one in ours]
+        close = leads.index(min(leads))
+        always = min(shares) >= NEARLY_ALWAYS
+        few = f"all but {joined(missed[FEW])}" if missed[FEW] else "all six"
+        many = f"all but {joined(missed[MANY])}" if missed[MANY] else "all six"
+        return Claim(
+            f"{name} is lowest at the true K on all six data sets, s = 1",
+            FAILS if missed[MANY] else HOLDS if always else ON_AVERAGE,
+            f"averaged curves are lowest at the true K on {many} at B = {REPLICAS[-1]} and on "
+            f"{few} at B = {REPLICAS[0]}; the closest call is data set {rows[close]['label']}, "
+            f"ahead of K = {ours[close]['lead']['rival']} by {leads[close]:.1f} standard errors. "
+            f"Single draws, data sets 1 to 6: {', '.join(percent(share) for share in shares)}",
+        )
+
+    return judge
+
+
+def judge_magnitudes(fourth: Result, fifth: Result, replicas: Result) -> Claim:
+    """Which number of replicas has these values?"""
+    few, many = (
+        joined([count_central(result["rows"], variant)[0] for result in (fourth, fifth)])
+        for variant in (FEW, MANY)
+    )
+    low, high = sorted(closest(replicas))
+    return Claim(
+        "The values of Tables 4 and 5",
+        f"those of {low} replicas" if low == high else f"those of {low} to {high} replicas",
+        f"of the 30 values of each, {few} lie in the central 95% of our draws with "
+        f"B = {REPLICAS[0]}, {many} with B = {REPLICAS[-1]}. The paper gives no B; few votes make "
+        "entropies small",
+    )
+
+
+def judge_failure(name: str, variant: str, labels: tuple[str, ...]) -> Judge:
+    """Does a classical index miss the true K there?"""
+
+    def judge(result: Result) -> Claim:
+        rows = {row["label"]: row["variants"][variant] for row in result["rows"]}
+        plane = result["rows"][-1]["variants"][variant]
+        shares = [rows[label]["n_found"] / rows[label]["n_draws"] for label in labels]
+        found = "; ".join(
+            f"data set {label} in {rate(rows[label]['n_found'], rows[label]['n_draws'])}"
+            for label in labels
+        )
+        sets = "sets" if len(labels) > 1 else "set"
+        return Claim(
+            f"{name} misses the true K on data {sets} {joined(labels)}",
+            FAILS if min(shares) > 0.5 else HOLDS if max(shares) < 0.05 else "holds in part",
+            f"it finds the true K of {found} of draws. The printed row 6 fits two of the three "
+            "coordinates (see the audit); there it does so in "
+            f"{rate(plane['n_found'], plane['n_draws'])}",
+        )
+
+    return judge
+
+
+def judge_indices(sixth: Result, seventh: Result) -> Claim:
+    """How many values of Tables 6 and 7 are unsuspicious?"""
+    silhouettes = count_central(sixth["rows"][:5], OURS)[0]
+    row_6, plane = (count_central([sixth["rows"][place]], OURS)[0] for place in (5, 6))
+    natural, decimal = (
+        count_central(seventh["rows"][:6], variant)[0] for variant in (NATURAL, DECIMAL)
+    )
+    in_plane = count_central([*seventh["rows"][:5], seventh["rows"][6]], DECIMAL)[0]
+    return Claim(
+        "The values of Tables 6 and 7",
+        "in part",
+        f"in the central 95% of our draws lie: of Table 6, {silhouettes} of 25 on data sets 1 to "
+        f"5, {row_6} of 5 on data set 6, {plane} of 5 on two of its coordinates; of Table 7, "
+        f"{natural} of 30 in natural logarithms, {decimal} in decimal ones, {in_plane} with two "
+        "coordinates of data set 6",
+    )
+
+
+def judge_curves(number_: int, said: str, allowed: tuple[int, ...]) -> Judge:
+    """Are the minima of the averaged curves where the caption has them?"""
+
+    def judge(result: Result) -> Claim:
+        chosen, n = result["choice_of_mean"], result["n_draws"]
+        same = result["n_all_at_true"]
+        often = same / n >= NEARLY_ALWAYS
+        shown = ", ".join(map(str, chosen))
+        scales = ", ".join(f"{s:g}" for s in result["scales"])
+        agree = all(k in allowed for k in chosen)
+        return Claim(
+            f"Figure {number_}: {said}",
+            FAILS if not agree else HOLDS if often else ON_AVERAGE,
+            f"minima of the averaged curves at K = {shown} for s = {scales}; in {rate(same, n)} of "
+            f"single draws all five are at {result['true_k']}",
+        )
+
+    return judge
+
+
+def judge_against_indices(result: Result) -> Claim:
+    """Do the measures of the paper find K more often than silhouette and gap?"""
+    n = result["n_draws"] * len(DATASETS)
+    found = {name: sum(hits) / n for name, hits in result["found"].items()}
+    best = max(found["silhouette"], found["gap"])
+    by_b = {
+        b: [found[paper_rule(measure, b)] for measure in ("max pairwise entropy", "mean entropy")]
+        for b in REPLICAS
+    }
+    n_better = sum(share > best for share in by_b[REPLICAS[-1]])
+    verdicts = (FAILS, "one of the two measures does, with many replicas", "with many replicas")
+    shown = "; ".join(
+        f"B = {b}: {percent(pairwise)} (pairwise), {percent(mean)} (mean)"
+        for b, (pairwise, mean) in by_b.items()
+    )
+    return Claim(
+        "The measures find K where silhouette and gap do not",
+        verdicts[n_better],
+        f"true K found over all draws of the six data sets: {shown}; silhouette "
+        f"{percent(found['silhouette'])}, gap {percent(found['gap'])}; KSelector's default rule "
+        f"{percent(found['KSelector, default rule'])}. One share has a standard error of at most "
+        f"{50 / n**0.5:.1f} points",
+    )
+
+
+CLAIMS: tuple[tuple[tuple[str, ...], Judge], ...] = (
+    (("table-1",), judge_table_1),
+    (("table-2",), judge_table_2a),
+    (("table-2",), judge_table_2b),
+    (("table-4",), judge_true_k("Table 4: mean entropy")),
+    (("table-5",), judge_true_k("Table 5: maximum pairwise entropy")),
+    (("table-4", "table-5", "audit-replicas"), judge_magnitudes),
+    (("table-6",), judge_failure("Silhouette", OURS, ("5", "6"))),
+    (("table-7",), judge_failure("The gap statistic", NATURAL, ("6",))),
+    (("table-6", "table-7"), judge_indices),
+    (("recovery",), judge_against_indices),
+    (("figure-3",), judge_curves(3, "on data set 1 mean entropy is lowest at 3 for all s", (3,))),
+    (("figure-4",), judge_curves(4, "so is maximum pairwise entropy", (3,))),
+    (
+        ("figure-6",),
+        judge_curves(6, "on data set 5 mean entropy is lowest at 5, but for s = 1.5", (5,)),
+    ),
+    (("figure-7",), judge_curves(7, "there pairwise entropy is lowest at 4 or 5", (4, 5))),
+)

@@ -1,0 +1,136 @@
+"""Both measures over K for several s, averaged over draws: Figures 3, 4, 6 and 7."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from bbclust.reproduction.entropies import MEASURES, fit_quietly
+from bbclust.reproduction.markdown import counted, percent, rate, table
+from bbclust.reproduction.printed import printed
+from bbclust.reproduction.study import Result
+from bbclust.reproduction.workshop import K_VALUES, TRUE_K, Workshop, paper_draw
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = npt.NDArray[np.float64]
+
+N_REPLICAS = 200
+NAMES = {"mean_entropy_": "mean entropy", "max_pairwise_entropy_": "maximum pairwise entropy"}
+
+
+def scales() -> list[float]:
+    """The s's of the printed figures."""
+    return [float(s) for s in printed()["prior_scales_of_the_figures"]]
+
+
+def curves_of_draw(number: int, draw: int, random_state: int) -> Array:
+    """Bits, shape (measures, s, K)."""
+    X = paper_draw(number, draw).data
+    found = np.empty((len(MEASURES), len(scales()), len(K_VALUES)))
+    for row, scale in enumerate(scales()):
+        for column, k in enumerate(K_VALUES):
+            model = fit_quietly(
+                X, k, n_replicas=N_REPLICAS, prior_scale=scale, random_state=random_state
+            )
+            found[:, row, column] = [getattr(model, measure) for measure in MEASURES]
+    return found
+
+
+def measure_curves(workshop: Workshop, number: int, measure: str) -> Result:
+    """Averaged curves of one data set and one measure, and where each draw has its minimum."""
+    n_draws = workshop.size(quick=4, full=200)
+
+    def compute() -> Array:
+        tasks = [(number, draw, workshop.random_state(draw)) for draw in range(n_draws)]
+        title = f"curves of data set {number}"
+        return np.stack(workshop.each(title, curves_of_draw, tasks), axis=-1)
+
+    values = workshop.once(("curves", number), compute)[MEASURES.index(measure)]
+    choices = np.array(K_VALUES)[values.argmin(axis=1)]
+    return {
+        "dataset": number,
+        "true_k": TRUE_K[number],
+        "measure": measure,
+        "n_draws": n_draws,
+        "scales": scales(),
+        "mean": values.mean(axis=2).tolist(),
+        "se": (values.std(axis=2, ddof=1) / np.sqrt(n_draws)).tolist(),
+        "choice_of_mean": np.array(K_VALUES)[values.mean(axis=2).argmin(axis=1)].tolist(),
+        "n_all_at_true": int((choices == TRUE_K[number]).all(axis=0).sum()),
+        "n_choosing": [[int((row == k).sum()) for k in K_VALUES] for row in choices],
+    }
+
+
+def show_curves(result: Result, name: str, caption: str) -> str:
+    """Picture, caption of the paper in our words, and where the minima are."""
+    what = NAMES[result["measure"]]
+    n = result["n_draws"]
+    true_k = result["true_k"]
+    rows = []
+    for s, chosen, counts in zip(
+        result["scales"], result["choice_of_mean"], result["n_choosing"], strict=True
+    ):
+        shares = [percent(count / n) for count in counts]
+        found = rate(counts[K_VALUES.index(true_k)], n)
+        rows.append([f"s = {s:g}", str(chosen), *shares, found])
+    picture = (
+        f"![Data set {result['dataset']}, {what} over K, one line per s.](images/paper/{name}.png)"
+    )
+    return "\n\n".join(
+        [
+            picture,
+            f"Averages over {counted(n, 'fresh draw')} of data set {result['dataset']}, B = "
+            f"{N_REPLICAS}, with bands of two standard errors; the upright line is the true K. "
+            f"The paper shows one draw: {caption}",
+            table(
+                [
+                    "",
+                    "minimum of the average",
+                    *(f"minimum at {k}" for k in K_VALUES),
+                    f"true K = {true_k} found",
+                ],
+                rows,
+            ),
+        ]
+    )
+
+
+def draw_curves(result: Result, name: str) -> dict[str, Figure]:
+    """The averaged curves."""
+    from matplotlib.figure import Figure
+
+    from bbclust.plots import SelectionCurvesDisplay
+
+    measure = result["measure"].removesuffix("_")
+    n_scales, n_k = len(result["scales"]), len(K_VALUES)
+    curves = {
+        "n_clusters": np.tile(K_VALUES, n_scales),
+        "prior_scale": np.repeat(result["scales"], n_k),
+        measure: np.ravel(result["mean"]),
+        f"{measure}_se": np.ravel(result["se"]),
+    }
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    display = SelectionCurvesDisplay(curves=curves, best_k=result["true_k"], measure=measure)
+    display.plot(figure.add_subplot())
+    legend = display.ax_.get_legend()
+    assert legend is not None
+    for text in legend.get_texts():
+        if text.get_text().startswith("chosen"):  # here the upright line is the truth
+            text.set_text(f"true K = {result['true_k']}")
+    display.ax_.set_title(
+        f"Data set {result['dataset']}, mean of {counted(result['n_draws'], 'draw')}"
+    )
+    return {name: figure}
+
+
+def expect_curves(result: Result) -> dict[str, float]:
+    """Means by s and K."""
+    return {
+        f"s = {s:g}, K = {k}": value
+        for s, row in zip(result["scales"], result["mean"], strict=True)
+        for k, value in zip(K_VALUES, row, strict=True)
+    }
