@@ -112,7 +112,7 @@ def test_the_module_and_the_console_script_are_the_same_program(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", ["analyze", "fit", "select", "predict", "compare", "report", "demo"]
+    "command", ["analyze", "fit", "select", "predict", "compare", "report", "demo", "reproduce"]
 )
 def test_every_command_explains_itself(command):
     assert command in run("--help").output

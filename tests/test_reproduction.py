@@ -7,12 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from typer.testing import CliRunner
 
+from bbclust.cli.app import app
 from bbclust.datasets import load_iris
 from bbclust.reproduction import audit_formula, audit_replicas, calibration, dimensions, run
-from bbclust.reproduction.command import PAGE, PICTURES, RESULTS, main
+from bbclust.reproduction.command import main
 from bbclust.reproduction.contingency import species_by_cluster
 from bbclust.reproduction.expectations import deviations, figures, make_tolerances
+from bbclust.reproduction.files import PAGE, PICTURES, RESULTS
 from bbclust.reproduction.page import render
 from bbclust.reproduction.printed import printed
 from bbclust.reproduction.readings import arrange, printed_bits, summarize_reading
@@ -157,6 +160,44 @@ def test_progress_is_told():
     run(["table-1"], n_jobs=1, report=lambda *one: told.append(one))
     assert told[-1] == ("k-means on Iris", 20, 20)
     assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+
+
+def reproduce(*arguments):
+    return CliRunner().invoke(app, ["reproduce", "--jobs", "1", *map(str, arguments)])
+
+
+def test_the_command_line_writes_the_same_files(tmp_path):
+    main(["--only", "figure-2", "--out", str(tmp_path / "module"), "--jobs", "1"])
+    result = reproduce("--only", "figure-2", "--out", tmp_path / "command")
+    assert result.exit_code == 0
+    assert result.stdout == f"The page is {tmp_path / 'command' / PAGE}.\n"
+    ours, theirs = (
+        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.*")}
+        for folder in (tmp_path / "module", tmp_path / "command")
+    )
+    assert ours.keys() == theirs.keys()
+    assert ours[PICTURES / "figure-2.png"] == theirs[PICTURES / "figure-2.png"]
+
+
+def test_the_command_line_replaces_its_own_files_only(tmp_path):
+    assert reproduce("--only", "table-1", "--out", tmp_path, "--json").exit_code == 0
+    refused = reproduce("--only", "table-1", "--out", tmp_path)
+    assert refused.exit_code == 2
+    assert "say --force to replace it" in refused.stderr
+    assert reproduce("--only", "table-1", "--out", tmp_path, "--force").exit_code == 0
+    (tmp_path / "images").mkdir(exist_ok=True)
+    (tmp_path / "images" / "holiday.png").write_bytes(b"")
+    refused = reproduce("--only", "table-1", "--out", tmp_path, "--force")
+    assert refused.exit_code == 2
+    assert "holiday.png" in refused.stderr
+    assert (tmp_path / "images" / "holiday.png").exists()
+
+
+def test_the_command_line_refuses_unknown_studies_in_one_sentence(tmp_path):
+    result = reproduce("--only", "table-9", "--out", tmp_path / "new")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("bbclust: There is no study 'table-9'")
+    assert not (tmp_path / "new").exists()
 
 
 # --- its parts ------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from bbclust.cli.errors import told_in_one_sentence
 from bbclust.cli.fit import fit
 from bbclust.cli.predict import predict
 from bbclust.cli.report import report
+from bbclust.cli.reproduce import reproduce
 from bbclust.cli.select import select
 
 app = typer.Typer(
@@ -22,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (analyze, fit, select, predict, compare, report, demo):
+for command in (analyze, fit, select, predict, compare, report, demo, reproduce):
     app.command()(told_in_one_sentence(command))
 
 

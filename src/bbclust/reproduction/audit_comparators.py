@@ -10,6 +10,7 @@ from sklearn.cluster import KMeans
 from bbclust.reproduction.indices import PLANE, ROWS, measure_indices, points_of_row
 from bbclust.reproduction.markdown import counted, number, table
 from bbclust.reproduction.printed import printed
+from bbclust.reproduction.readings import distance
 from bbclust.reproduction.study import Result, Study
 from bbclust.reproduction.workshop import K_VALUES, Workshop
 
@@ -42,12 +43,6 @@ def unsquared_gap(label: str, draw: int, random_state: int) -> Array:
     return np.asarray(np.mean(references, axis=0) - log_dispersions(X, 0))
 
 
-def distance(values: Array, wanted: Array) -> float:
-    """Root mean square over K of (printed - our mean) / our standard deviation over draws."""
-    z = (wanted - values.mean(axis=1)) / values.std(axis=1, ddof=1)
-    return float(np.sqrt((z**2).mean()))
-
-
 def measure(workshop: Workshop) -> Result:
     """Distance of each printed row from our draws, for several ways to compute it."""
     n_draws = workshop.size(quick=2, full=30)
@@ -57,7 +52,7 @@ def measure(workshop: Workshop) -> Result:
     plain = np.array(workshop.each("gap of plain distances", unsquared_gap, tasks))
     plain = np.moveaxis(plain.reshape(len(ROWS), n_draws, len(K_VALUES)), 1, 2)
     decimal = 1 / np.log(10)
-    distances: dict[str, list[float]] = {}
+    distances: dict[str, list[float | None]] = {}
     for place, (label, number_) in enumerate(ROWS.items()):
         silhouette, box, turned = measure_indices(workshop)[label]
         ways = {
@@ -78,7 +73,7 @@ def measure(workshop: Workshop) -> Result:
 def show(result: Result) -> str:
     """The section of the page."""
     rows = [
-        [way, *(number(value, 1) for value in values)]
+        [way, *("" if value is None else number(value, 1) for value in values)]
         for way, values in result["distances"].items()
     ]
     return "\n\n".join(

@@ -97,9 +97,9 @@ def measure(workshop: Workshop) -> Result:
 
 
 def closest(result: Result) -> tuple[int, int]:
-    """The numbers of replicas at which Tables 4 and 5 are nearest to our draws."""
-    distances = np.array([summary["distance"] for summary in result["readings"].values()])
-    first, second = (REPLICAS[int(row)] for row in distances.argmin(axis=0))
+    """The numbers of replicas at which our values are nearest to those of Tables 4 and 5."""
+    ratios = np.array([summary["ratio"] for summary in result["readings"].values()])
+    first, second = (REPLICAS[int(row)] for row in np.abs(np.log(ratios)).argmin(axis=0))
     return first, second
 
 
@@ -136,11 +136,11 @@ def show(result: Result) -> str:
             "replicas:",
             show_readings("replicas", result["readings"]),
             READING_NOTE,
-            f"The printed magnitudes are those of few replicas: Table 4 is nearest to our draws at "
-            f"B = {first}, Table 5 at B = {second}. The reason is the bias of an entropy computed "
-            "from few votes. A replica votes on the points it drew, which with omega = 0.5 is 39% "
-            "of them. *Bias* is against B = 500; *by votes alone* is what follows if that many "
-            "votes are drawn at random from the memberships at B = 500.",
+            f"The printed magnitudes are those of few replicas: ours are nearest to Table 4 at "
+            f"B = {first}, to Table 5 at B = {second}. The reason is the bias of an entropy "
+            "computed from few votes. A replica votes on the points it drew, which with omega = "
+            "0.5 is 39% of them. *Bias* is against B = 500; *by votes alone* is what follows if "
+            "that many votes are drawn at random from the memberships at B = 500.",
             f"![Both measures over the number of replicas.](images/paper/{NAME}.png)",
             table(header, rows),
             "*Undrawn*: points that none of the replicas drew, so that no membership is defined "

@@ -57,7 +57,7 @@ def measures_of_start(
 
 def measure(workshop: Workshop) -> Result:
     """All starts on the six data sets."""
-    n_draws = workshop.size(quick=2, full=20)
+    n_draws = workshop.size(quick=2, full=15)
     replicas = REPLICAS[workshop.effort]
     readings = {}
     for start in STARTS:

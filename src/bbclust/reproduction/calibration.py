@@ -112,7 +112,7 @@ def bins_of_draw(number: int, draw: int, random_state: int) -> Array:
 
 def measure(workshop: Workshop) -> Result:
     """All methods, pooled over the six data sets."""
-    n_draws = workshop.size(quick=3, full=100)
+    n_draws = workshop.size(quick=3, full=60)
     tasks = [
         (number, draw, workshop.random_state(draw))
         for draw in range(n_draws)
@@ -121,9 +121,10 @@ def measure(workshop: Workshop) -> Result:
     found = np.array(workshop.each("calibration", bins_of_draw, tasks))
     by_draw = found.reshape(n_draws, len(DATASETS), *found.shape[1:]).sum(axis=1)
     n, said, true = (by_draw[:, :, :, row] for row in range(3))
-    rates = true.sum(axis=0) / n.sum(axis=0)
+    in_bin = np.maximum(n.sum(axis=0), 1)
+    rates = true.sum(axis=0) / in_bin
     # of a ratio of sums over independent draws
-    errors = np.sqrt(((true - rates * n) ** 2).sum(axis=0)) / n.sum(axis=0)
+    errors = np.sqrt(((true - rates * n) ** 2).sum(axis=0)) / in_bin
     off = np.abs(true.sum(axis=0) - said.sum(axis=0)).sum(axis=-1) / n.sum(axis=(0, -1))
     scores = found[:, :, :, 3, :2].mean(axis=0)
     return {
@@ -133,7 +134,7 @@ def measure(workshop: Workshop) -> Result:
             target: {
                 method: {
                     "n": n[:, m, t].sum(axis=0).astype(int).tolist(),
-                    "said": (said[:, m, t].sum(axis=0) / n[:, m, t].sum(axis=0)).tolist(),
+                    "said": (said[:, m, t].sum(axis=0) / in_bin[m, t]).tolist(),
                     "rate": rates[m, t].tolist(),
                     "se": errors[m, t].tolist(),
                     "calibration_error": float(off[m, t]),

@@ -94,7 +94,7 @@ def judge_true_k(name: str) -> Judge:
         }
         ours = [row["variants"][MANY] for row in rows]
         shares = [one["n_found"] / one["n_draws"] for one in ours]
-        leads = [one["lead"]["mean"] / one["lead"]["se"] for one in ours]
+        leads = [one["lead"]["mean"] / max(one["lead"]["se"], 1e-9) for one in ours]
         close = leads.index(min(leads))
         always = min(shares) >= NEARLY_ALWAYS
         few = f"all but {joined(missed[FEW])}" if missed[FEW] else "all six"

@@ -6,13 +6,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from bbclust.reproduction.page import render
-from bbclust.reproduction.results import read_results, run, write_results
-from bbclust.reproduction.studies import STUDIES, choose_studies
-
-PAGE, RESULTS, PICTURES = "paper.md", "paper.json", Path("images") / "paper"
+from bbclust.reproduction.files import write_all
+from bbclust.reproduction.pictures import write_pictures
+from bbclust.reproduction.results import read_results, run
+from bbclust.reproduction.studies import STUDIES
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,7 +31,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.page is not None:
             results = read_results(arguments.page)
         else:
-            choose_studies(arguments.only)
             results = run(
                 arguments.only,
                 effort="full" if arguments.full else "quick",
@@ -41,45 +38,16 @@ def main(argv: Sequence[str] | None = None) -> int:
                 n_jobs=arguments.jobs,
                 report=Progress(),
             )
-        for path in write_all(results, arguments.out, again=arguments.page is not None):
-            print(path)
+        written = write_all(results, arguments.out, again=arguments.page is not None)
+        try:
+            written += write_pictures(results, arguments.out)
+        except ImportError as error:
+            print(f"There are no pictures: {error}", file=sys.stderr)
+        print(*written, sep="\n")
     except (OSError, ValueError) as error:
         print(f"bbclust reproduction: {error}", file=sys.stderr)
         return 2
     return 0
-
-
-def write_all(results: dict[str, Any], directory: Path, *, again: bool = False) -> list[Path]:
-    """Results, page and pictures into a directory.
-
-    Parameters
-    ----------
-    results : dict
-        As from :func:`~bbclust.reproduction.run`.
-    directory : Path
-        Made if it is not there.
-    again : bool, default=False
-        The results come from a file: write the page and the pictures only.
-
-    Returns
-    -------
-    list of Path
-        What was written.
-    """
-    from bbclust.reproduction.pictures import write_pictures
-
-    directory.mkdir(parents=True, exist_ok=True)
-    written = []
-    if not again:
-        write_results(results, directory / RESULTS)
-        written.append(directory / RESULTS)
-    (directory / PAGE).write_text(render(results), encoding="utf-8")
-    written.append(directory / PAGE)
-    try:
-        return written + write_pictures(results, directory / PICTURES)
-    except ImportError as error:
-        print(f"No pictures: {error}", file=sys.stderr)
-        return written
 
 
 class Progress:

@@ -51,7 +51,7 @@ def measures_of_draw(number: int, draw: int, random_state: int) -> Array:
 
 def measure_entropies(workshop: Workshop) -> dict[int, Array]:
     """By data set: bits, shape (replicas, measures, K, draws); s = 1, omega = 0.5, m = n."""
-    n_draws = workshop.size(quick=12, full=400)
+    n_draws = workshop.size(quick=12, full=300)
 
     def compute() -> dict[int, Array]:
         tasks = [

@@ -6,6 +6,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from bbclust.reproduction.files import PICTURES
 from bbclust.reproduction.studies import STUDIES
 
 if TYPE_CHECKING:
@@ -15,16 +16,17 @@ N_COLORS = 64  # a quarter of the bytes of full colour, and the eye sees no diff
 
 
 def write_pictures(results: dict[str, Any], directory: Path) -> list[Path]:
-    """One PNG file per picture; needs matplotlib."""
+    """One PNG file per picture, where the page in this directory looks for it; needs matplotlib."""
+    style = _style()  # says what to install if it cannot draw
     import matplotlib as mpl
 
-    directory.mkdir(parents=True, exist_ok=True)
     written = []
-    with mpl.rc_context(cast(Any, _style())):
+    with mpl.rc_context(cast(Any, style)):
         for name, result in results["studies"].items():
             draw = STUDIES[name].draw
             for title, figure in (draw(result) if draw is not None else {}).items():
-                path = directory / f"{title}.png"
+                path = directory / PICTURES / f"{title}.png"
+                path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(_png(figure))
                 written.append(path)
     return written

@@ -31,6 +31,17 @@ def is_true_k() -> npt.NDArray[np.bool_]:
     return np.array([[k == TRUE_K[number] for k in K_VALUES] for number in DATASETS])
 
 
+def distance(values: Array, wanted: Array) -> float | None:
+    """Root mean square over cells of (printed - our mean) / our standard deviation over draws.
+
+    None for a few draws: their standard deviation says nothing.
+    """
+    if values.shape[-1] < ENOUGH_DRAWS:
+        return None
+    z = (wanted - values.mean(axis=-1)) / values.std(axis=-1, ddof=1)
+    return float(np.sqrt((z**2).mean()))
+
+
 def summarize_reading(values: Array) -> Result:
     """From bits of shape (measures, data sets, K, draws) to a few numbers by measure.
 
@@ -40,7 +51,6 @@ def summarize_reading(values: Array) -> Result:
     """
     means = values.mean(axis=-1)
     wanted = printed_bits()
-    z = (wanted - means) / values.std(axis=-1, ddof=1)
     true = np.array([TRUE_K[number] for number in DATASETS])
     choices = np.array(K_VALUES)[values.argmin(axis=2)]
     return {
@@ -48,7 +58,7 @@ def summarize_reading(values: Array) -> Result:
         "at_true_k": means[:, is_true_k()].mean(axis=1).tolist(),
         "at_other_k": means[:, ~is_true_k()].mean(axis=1).tolist(),
         "ratio": np.exp(np.log(wanted / means).mean(axis=(1, 2))).tolist(),
-        "distance": np.sqrt((z**2).mean(axis=(1, 2))).tolist(),
+        "distance": [distance(*both) for both in zip(values, wanted, strict=True)],
         "n_found": (choices == true[:, None]).sum(axis=-1).tolist(),
         "choice_of_mean": np.array(K_VALUES)[means.argmin(axis=2)].tolist(),
     }
@@ -72,11 +82,9 @@ def reading_cells(summary: Result) -> list[str]:
         for at_true, at_other in zip(summary["at_true_k"], summary["at_other_k"], strict=True)
     ]
     found = [percent(sum(hits) / n) for hits in summary["n_found"]]
-    ratio, distance = (
-        ", ".join(number(value, 2) for value in summary[name]) for name in ("ratio", "distance")
-    )
-    # standard deviations of a few draws say nothing
-    return [*levels, ratio, distance if summary["n_draws"] >= ENOUGH_DRAWS else "", *found]
+    ratios = ", ".join(number(value, 2) for value in summary["ratio"])
+    known = [number(value, 2) for value in summary["distance"] if value is not None]
+    return [*levels, ratios, ", ".join(known), *found]
 
 
 def show_readings(what: str, summaries: Mapping[str, Result]) -> str:

@@ -48,7 +48,7 @@ def choices_of_draw(number: int, draw: int, random_state: int) -> dict[str, int]
 
 def measure(workshop: Workshop) -> Result:
     """Counts of draws in which the true K is found, by method and data set."""
-    n_draws = workshop.size(quick=3, full=200)
+    n_draws = workshop.size(quick=3, full=150)
     tasks = [
         (number, draw, workshop.random_state(draw))
         for draw in range(n_draws)

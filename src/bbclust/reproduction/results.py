@@ -87,7 +87,7 @@ def write_results(results: dict[str, Any], path: Path) -> None:
         f"{json.dumps(name)}: {_compact(result)}" for name, result in results["studies"].items()
     )
     text = f'{{"about": {_compact(results["about"])},\n"studies": {{\n{studies}\n}}}}\n'
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _compact(value: Any) -> str:

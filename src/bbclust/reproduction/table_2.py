@@ -78,7 +78,7 @@ def table_of_seed(variant: str, scale: float, weight: float, random_state: int) 
 
 def measure(workshop: Workshop) -> Result:
     """Six tables by all variants, over seeds."""
-    n_seeds = workshop.size(quick=12, full=200)
+    n_seeds = workshop.size(quick=12, full=100)
     settings = printed()["iris_bbc"]
     tasks = [
         (variant, one["prior_scale"], one["prior_weight"], workshop.random_state(seed))
