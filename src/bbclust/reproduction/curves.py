@@ -128,9 +128,9 @@ def draw_curves(result: Result, name: str) -> dict[str, Figure]:
 
 
 def expect_curves(result: Result) -> dict[str, float]:
-    """Means by s and K."""
-    return {
-        f"s = {s:g}, K = {k}": value
-        for s, row in zip(result["scales"], result["mean"], strict=True)
-        for k, value in zip(K_VALUES, row, strict=True)
-    }
+    """Means by s and K, and over all K, which chance moves less."""
+    figures = {}
+    for s, row in zip(result["scales"], result["mean"], strict=True):
+        figures[f"s = {s:g}, all K"] = float(np.mean(row))
+        figures.update({f"s = {s:g}, K = {k}": v for k, v in zip(K_VALUES, row, strict=True)})
+    return figures

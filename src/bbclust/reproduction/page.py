@@ -29,7 +29,7 @@ def render(results: dict[str, Any]) -> str:
         "leaves open, and three questions that go beyond it.",
         f"This page is generated: `python -m bbclust.reproduction --{about['effort']}` "
         f"(bbclust {about['bbclust']}, seed {about['seed']}, {about['minutes']:.0f} minutes on "
-        f"{about['n_jobs']} processes of a shared machine) measures and writes it, and "
+        f"{about['n_jobs']} processes) measures and writes it, and "
         "`--page paper.json` makes it again from the stored results. `--only table-4` runs one "
         "part.",
         "## What holds, what does not, and how sure that is",
