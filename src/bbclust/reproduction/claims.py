@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bbclust.reproduction.audit_replicas import closest
 from bbclust.reproduction.entropies import REPLICAS
-from bbclust.reproduction.markdown import joined, percent, rate
+from bbclust.reproduction.markdown import at_least, joined, percent, rate
 from bbclust.reproduction.recovery import paper_rule
 from bbclust.reproduction.study import Result
 from bbclust.reproduction.table_2 import SINGLE, WRITTEN
@@ -62,8 +62,8 @@ def judge_table_2a(result: Result) -> Claim:
     return Claim(
         "Table 2a: BBC on Iris for s = 1, 10, 100; at s = 100 a cluster is lost",
         "reproduced within two flowers" if off <= 2 else "not reproduced",
-        f"in a median seed no cell is farther than {off:g} flowers from the printed one; in at "
-        f"least {percent(least)} of seeds none is farther than two",
+        f"in a median seed no cell is farther than {off:g} flowers from the printed one; in "
+        f"{at_least(least)} seeds none is farther than two",
     )
 
 

@@ -113,11 +113,12 @@ def draw_curves(result: Result, name: str) -> dict[str, Figure]:
         measure: np.ravel(result["mean"]),
         f"{measure}_se": np.ravel(result["se"]),
     }
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    figure = Figure(figsize=(7.4, 4.0), layout="constrained")
     display = SelectionCurvesDisplay(curves=curves, best_k=result["true_k"], measure=measure)
     display.plot(figure.add_subplot())
     legend = display.ax_.get_legend()
     assert legend is not None
+    legend.set(loc="upper left", bbox_to_anchor=(1.0, 1.0))  # where it hides no line
     for text in legend.get_texts():
         if text.get_text().startswith("chosen"):  # here the upright line is the truth
             text.set_text(f"true K = {result['true_k']}")

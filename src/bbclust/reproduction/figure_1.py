@@ -78,7 +78,7 @@ def draw(result: Result) -> dict[str, Figure]:
 
     from bbclust.plots import MembershipSimplexDisplay
 
-    figure = Figure(figsize=(5.6, 5.0), layout="constrained")
+    figure = Figure(figsize=(5.6, 4.4), layout="constrained")
     memberships = np.array(result["memberships"])
     memberships /= memberships.sum(axis=1, keepdims=True)  # they were rounded
     MembershipSimplexDisplay(memberships=memberships).plot(figure.add_subplot())

@@ -63,6 +63,17 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}%"
 
 
+def at_least(share: float) -> str:
+    """A lower bound of several shares.
+
+    Examples
+    --------
+    >>> at_least(1.0), at_least(0.9)
+    ('all', 'at least 90% of the')
+    """
+    return "all" if share == 1 else f"at least {percent(share)} of the"
+
+
 def rate(hits: int, n: int) -> str:
     """A share with its 95% interval.
 

@@ -12,7 +12,7 @@ from bbclust.datasets import load_iris
 from bbclust.priors import ElicitedPrior, GaussianMixture, MixturePrior
 from bbclust.reproduction.contingency import Counts, species_by_cluster
 from bbclust.reproduction.entropies import fit_quietly
-from bbclust.reproduction.markdown import counted, number, percent, table, with_spread
+from bbclust.reproduction.markdown import at_least, counted, number, percent, table, with_spread
 from bbclust.reproduction.printed import printed
 from bbclust.reproduction.spread import spread
 from bbclust.reproduction.study import Result, Study
@@ -125,11 +125,11 @@ def show(result: Result) -> str:
     )
     parts = [
         "Flowers of versicolor and virginica by cluster, with most votes deciding. (Setosa has its "
-        f"own cluster in every printed table, and in {percent(alone)} of the seeds or more in each "
-        f"of ours.) Mean ± standard deviation over {counted(result['n_seeds'], 'seed')}, B = "
-        f"{N_REPLICAS} unless said otherwise. The last columns: how far the farthest cell is "
-        "from the printed one in a median seed, and the share of seeds in which every cell is "
-        "within two flowers of it.",
+        f"own cluster in every printed table, and in {at_least(alone)} seeds of each of ours.) "
+        f"Mean ± standard deviation over {counted(result['n_seeds'], 'seed')}, B = {N_REPLICAS} "
+        "unless said otherwise. The last columns: how far the farthest cell is from the printed "
+        "one in a median seed, and the share of seeds in which every cell is within two flowers "
+        "of it.",
         "**2a, the scale s at omega = 0.1, and 2b, the weight omega at s = 1**",
         show_settings(result["settings"]),
         "As written, the weight of the prior hardly moves the table: F0 has its mass where the "

@@ -83,7 +83,7 @@ def show(result: Result) -> str:
             f"Drawn from the printed description. Centres and covariances of "
             f"{counted(result['n_draws'], 'draw')} together are compared with the printed ones: "
             f"the largest deviation, in standard errors (of {n_values} values in all, the largest "
-            "is about 2.5 to 3 by chance).",
+            "stays below 3.4 in 95% of cases).",
             table(
                 [
                     "data set",
