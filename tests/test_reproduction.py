@@ -261,11 +261,18 @@ def test_rows_compare_the_printed_value_with_the_draws():
 
 
 def test_a_reading_that_is_the_printed_tables_has_ratio_one_and_distance_zero():
-    noise = np.array([-1.0, 1.0]) * 1e-3
+    noise = np.tile([-1.0, 1.0], 5) * 1e-3
     summary = summarize_reading(printed_bits()[..., None] + noise)
     assert_allclose(summary["ratio"], 1.0)
     assert_allclose(summary["distance"], 0.0, atol=1e-9)
-    assert summary["n_found"] == [[2] * 6, [2] * 6]
+    assert summary["n_found"] == [[10] * 6, [10] * 6]
+
+
+def test_a_few_draws_have_no_distance():
+    assert summarize_reading(np.repeat(printed_bits()[..., None], 2, axis=-1))["distance"] == [
+        None,
+        None,
+    ]
 
 
 def test_arrange_puts_draws_last():
