@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 
 from bbclust.reproduction import run
-from bbclust.reproduction.expectations import N_SEEDS, make_tolerances
+from bbclust.reproduction.expectations import N_SEEDS, make_tolerances, used
 from bbclust.reproduction.results import shortened
 from bbclust.reproduction.studies import STUDIES
 
@@ -25,6 +25,9 @@ def main() -> None:
     for seed in range(1, N_SEEDS + 1):
         runs.append(run(compared, seed=seed, n_jobs=-1))
         print(f"{seed} of {N_SEEDS} seeds", flush=True)
+    shares = used(runs)
+    most = max(shares, key=lambda name: shares[name])
+    print(f"No seed used more than {shares[most]:.2f} of a tolerance made by the others ({most}).")
     tolerances = shortened(make_tolerances(runs))
     lines = ",\n".join(f"  {json.dumps(name)}: {value}" for name, value in tolerances.items())
     GOLDEN.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")

@@ -203,15 +203,17 @@ def draw(result: Result) -> dict[str, Figure]:
     titles = ("drawn from that component", "put there by k-means on fresh samples")
     panels = figure.subplots(1, 2, sharey=True)
     for axes, target, title in zip(panels, TARGETS, titles, strict=True):
-        axes.plot((0.45, 1), (0.45, 1), color=FAINT, zorder=0)
+        axes.plot((0.45, 1), (0.45, 1), color=FAINT, zorder=0, label="share = membership")
         for m, (method, mine) in enumerate(result["targets"][target].items()):
-            style = {"color": INK if method == "true mixture" else SERIES[m]}
+            style: dict[str, Any] = {"color": INK if method == "true mixture" else SERIES[m]}
+            if method == "BagClust1":  # lies on top of BBC
+                style |= {"linestyle": "--", "markerfacecolor": "none", "markersize": 9}
             axes.errorbar(
                 mine["said"], mine["rate"], mine["se"], marker=MARKERS[m], label=method, **style
             )
         axes.set(xlabel="membership", title=title)
     panels[0].set_ylabel("share")
-    panels[0].legend(frameon=False, fontsize=9)
+    panels[1].legend(frameon=False, fontsize=9, loc="lower right", bbox_to_anchor=(1.0, 0.0))
     return {NAME: figure}
 
 

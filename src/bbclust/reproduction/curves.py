@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ from bbclust.reproduction.entropies import MEASURES, fit_quietly
 from bbclust.reproduction.markdown import counted, percent, rate, table
 from bbclust.reproduction.printed import printed
 from bbclust.reproduction.study import Result
+from bbclust.reproduction.value_table import at_true_k_and_elsewhere
 from bbclust.reproduction.workshop import K_VALUES, TRUE_K, Workshop, paper_draw
 
 if TYPE_CHECKING:
@@ -20,6 +21,20 @@ Array = npt.NDArray[np.float64]
 
 N_REPLICAS = 200
 NAMES = {"mean_entropy_": "mean entropy", "max_pairwise_entropy_": "maximum pairwise entropy"}
+
+
+class PrintedTable(NamedTuple):
+    """Where the printed values of a measure are, and one bit in their unit."""
+
+    title: str
+    key: str
+    unit: float
+
+
+TABLES = {
+    "mean_entropy_": PrintedTable("Table 4", "mean_entropy", float(np.log(2))),
+    "max_pairwise_entropy_": PrintedTable("Table 5", "max_pairwise_entropy", 1.0),
+}
 
 
 def scales() -> list[float]:
@@ -85,7 +100,8 @@ def show_curves(result: Result, name: str, caption: str) -> str:
             picture,
             f"Averages over {counted(n, 'fresh draw')} of data set {result['dataset']}, B = "
             f"{N_REPLICAS}, with bands of two standard errors; the upright line is the true K. "
-            f"The paper shows one draw: {caption}",
+            f"Dashed: the printed row of {TABLES[result['measure']].title} (s = 1, one draw, B not "
+            f"given), in bits. The paper shows one draw: {caption}",
             table(
                 [
                     "",
@@ -104,6 +120,7 @@ def draw_curves(result: Result, name: str) -> dict[str, Figure]:
     from matplotlib.figure import Figure
 
     from bbclust.plots import SelectionCurvesDisplay
+    from bbclust.plots.palette import INK
 
     measure = result["measure"].removesuffix("_")
     n_scales, n_k = len(result["scales"]), len(K_VALUES)
@@ -115,13 +132,31 @@ def draw_curves(result: Result, name: str) -> dict[str, Figure]:
     }
     figure = Figure(figsize=(7.4, 4.0), layout="constrained")
     display = SelectionCurvesDisplay(curves=curves, best_k=result["true_k"], measure=measure)
-    display.plot(figure.add_subplot())
+    axes = figure.add_subplot()
+    table_ = TABLES[result["measure"]]
+    (line,) = axes.plot(
+        K_VALUES,
+        np.array(printed()[table_.key][str(result["dataset"])]) / table_.unit,
+        color=INK,
+        linestyle="--",
+        linewidth=1.4,
+    )
+    display.plot(axes)
     legend = display.ax_.get_legend()
     assert legend is not None
-    legend.set(loc="upper left", bbox_to_anchor=(1.0, 1.0))  # where it hides no line
-    for text in legend.get_texts():
-        if text.get_text().startswith("chosen"):  # here the upright line is the truth
-            text.set_text(f"true K = {result['true_k']}")
+    names = [text.get_text() for text in legend.get_texts()]
+    handles = [handle for handle in legend.legend_handles if handle is not None]
+    truth = f"true K = {result['true_k']}"  # here the upright line is the truth
+    axes.legend(
+        [*handles, line],
+        [
+            *(truth if name.startswith("chosen") else name for name in names),
+            f"{table_.title}, printed (s = 1)",
+        ],
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.0),  # where it hides no line
+        frameon=False,
+    )
     display.ax_.set_title(
         f"Data set {result['dataset']}, mean of {counted(result['n_draws'], 'draw')}"
     )
@@ -129,9 +164,8 @@ def draw_curves(result: Result, name: str) -> dict[str, Figure]:
 
 
 def expect_curves(result: Result) -> dict[str, float]:
-    """Means by s and K, and over all K, which chance moves less."""
-    figures = {}
+    """Means at the true K and over the others, by s."""
+    figures: dict[str, float] = {}
     for s, row in zip(result["scales"], result["mean"], strict=True):
-        figures[f"s = {s:g}, all K"] = float(np.mean(row))
-        figures.update({f"s = {s:g}, K = {k}": v for k, v in zip(K_VALUES, row, strict=True)})
+        figures.update(at_true_k_and_elsewhere(f"s = {s:g}", row, result["true_k"]))
     return figures

@@ -42,7 +42,7 @@ def indices_of_draw(label: str, draw: int, random_state: int) -> Array:
 
 def measure_indices(workshop: Workshop) -> dict[str, Array]:
     """By row of the tables: scores of shape (methods, K, draws)."""
-    n_draws = workshop.size(quick=12, full=300)
+    n_draws = workshop.size(quick=10, full=300)
 
     def compute() -> dict[str, Array]:
         tasks = [

@@ -41,5 +41,5 @@ STUDY = Study(
     title="Table 4: mean entropy",
     measure=measure,
     show=show,
-    expect=lambda result: expect_rows(result["rows"]),
+    expect=lambda result: expect_rows(result["rows"], [f"ours, B = {REPLICAS[-1]}"]),
 )

@@ -46,5 +46,5 @@ STUDY = Study(
     title="Table 7: gap statistic",
     measure=measure,
     show=show,
-    expect=lambda result: expect_rows(result["rows"]),
+    expect=lambda result: expect_rows(result["rows"], [NATURAL, DECIMAL]),
 )

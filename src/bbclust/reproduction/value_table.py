@@ -114,14 +114,27 @@ def how_to_read(rows: Sequence[Result], best: str) -> str:
     )
 
 
-def expect_rows(rows: Sequence[Result]) -> dict[str, float]:
-    """Means by data set, variant and K, and of all of a variant, which chance moves less."""
+def expect_rows(rows: Sequence[Result], detailed: Sequence[str] = ()) -> dict[str, float]:
+    """Means of all of a variant; of ``detailed`` ones at the true K and elsewhere by data set, too.
+
+    Not cell by cell: a mean over many models is nearly normal, and chance moves it less.
+    """
     figures: dict[str, float] = {
         f"all data sets, {name}": float(np.mean([row["variants"][name]["mean"] for row in rows]))
         for name in rows[0]["variants"]
     }
     for row in rows:
-        for name, ours in row["variants"].items():
-            for k, mean in zip(K_VALUES, ours["mean"], strict=True):
-                figures[f"data set {row['label']}, {name}, K = {k}"] = mean
+        for name in detailed:
+            label = f"data set {row['label']}, {name}"
+            means = row["variants"][name]["mean"]
+            figures.update(at_true_k_and_elsewhere(label, means, row["true_k"]))
     return figures
+
+
+def at_true_k_and_elsewhere(label: str, values: Sequence[float], true_k: int) -> dict[str, float]:
+    """The value at the true K, and the mean of the others."""
+    true = K_VALUES.index(true_k)
+    return {
+        f"{label}, true K": float(values[true]),
+        f"{label}, other K": float(np.mean(np.delete(values, true))),
+    }
