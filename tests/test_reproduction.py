@@ -14,16 +14,22 @@ from bbclust.datasets import load_iris
 from bbclust.reproduction import audit_formula, audit_replicas, calibration, dimensions, run
 from bbclust.reproduction.command import main
 from bbclust.reproduction.contingency import species_by_cluster
-from bbclust.reproduction.expectations import deviations, figures, make_tolerances
+from bbclust.reproduction.expectations import deviations, figures, make_tolerances, used
 from bbclust.reproduction.files import PAGE, PICTURES, RESULTS
 from bbclust.reproduction.page import render
+from bbclust.reproduction.pictures import write_pictures
 from bbclust.reproduction.printed import printed
 from bbclust.reproduction.readings import arrange, printed_bits, summarize_reading
 from bbclust.reproduction.results import read_results, shortened, write_results
 from bbclust.reproduction.spread import share_below, spread, wilson
 from bbclust.reproduction.studies import STUDIES, choose_studies
-from bbclust.reproduction.table_2 import OneComponentPerReplica
-from bbclust.reproduction.value_table import compare_row, count_central, lead_of_true_k
+from bbclust.reproduction.table_2 import OneComponentPerReplica, compare_tables, count_inside
+from bbclust.reproduction.value_table import (
+    at_true_k_and_elsewhere,
+    compare_row,
+    count_central,
+    lead_of_true_k,
+)
 from bbclust.reproduction.workshop import DATASETS, K_VALUES, TRUE_K, Workshop
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -35,7 +41,7 @@ GOLDEN = Path(__file__).parent / "golden" / "paper_quick.json"
 
 @pytest.fixture(scope="module")
 def quick():
-    return run(n_jobs=2)
+    return run(n_jobs=1)
 
 
 @pytest.fixture(scope="module")
@@ -120,12 +126,13 @@ def test_the_page_can_be_made_again(tmp_path):
 
 
 def test_pictures_are_the_same_bytes_for_the_same_results(tmp_path):
-    for name in ("one", "two"):
-        main(["--page", str(DOCS / RESULTS), "--out", str(tmp_path / name)])
-    pictures = sorted((tmp_path / "one" / PICTURES).glob("*.png"))
+    main(["--page", str(DOCS / RESULTS), "--out", str(tmp_path / "all")])
+    pictures = {path.name: path for path in (tmp_path / "all" / PICTURES).glob("*.png")}
     assert len(pictures) == sum(study.draw is not None for study in STUDIES.values())
-    for path in pictures:
-        assert path.read_bytes() == (tmp_path / "two" / PICTURES / path.name).read_bytes()
+    results = read_results(DOCS / RESULTS)
+    some = {name: results["studies"][name] for name in ("figure-1", "figure-3", "audit-replicas")}
+    for path in write_pictures({**results, "studies": some}, tmp_path / "some"):
+        assert path.read_bytes() == pictures[path.name].read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -361,6 +368,41 @@ def test_tolerances_are_the_spread_over_seeds_and_no_less_than_the_floor():
     assert deviations(of(2.0), tolerances) == []
     assert [one.name for one in deviations(of(9.0), tolerances)] == ["audit-limit: m = 1 n"]
     assert len(deviations(of(float("nan")), tolerances)) == 1
+
+
+def test_a_seed_is_judged_by_the_tolerances_of_the_others():
+    def of(ratio):
+        return {"studies": {"audit-limit": {"ratio": [ratio, 1.5, 1.1]}}}
+
+    shares = used([of(1.0), of(1.2), of(2.0)])
+    # 2.0 against 1.0 and 1.2: 0.9 of 12 times 0.1414, which is more than 1.0 or 1.2 use
+    assert_allclose(shares["audit-limit: m = 1 n"], 0.9 / (12 * np.sqrt(0.02)))
+    assert shares["audit-limit: m = 2 n"] == 0
+
+
+def test_figures_are_at_the_true_k_and_elsewhere():
+    assert at_true_k_and_elsewhere("s = 1", [4.0, 1.0, 2.0, 2.0, 4.0], 3) == {
+        "s = 1, true K": 1.0,
+        "s = 1, other K": 3.0,
+    }
+
+
+def test_printed_cells_are_counted_inside_the_central_seeds():
+    tables = np.array([[[50, 0, 0], [0, 47, 3], [0, 13 + i % 2, 37 - i % 2]] for i in range(40)])
+    ours = compare_tables(tables, tables[0])
+    assert count_inside([[50, 0, 0], [0, 47, 3], [0, 14, 36]], ours) == 5
+    assert count_inside([[50, 0, 0], [0, 46, 4], [0, 15, 35]], ours) == 1
+
+
+def test_the_page_begins_with_what_holds_and_what_does_not():
+    page = (DOCS / PAGE).read_text(encoding="utf-8")
+    start = page[: page.index("Claim by claim:")]
+    for heading in ("Holds", "Holds in part", "Does not hold", "How sure"):
+        assert f"- **{heading}:**" in start
+    for number in (1, *range(4, 8)):  # Table 3 is no claim, Table 2 has two parts
+        assert f"Table {number}" in start or f"Tables {number}" in start or f"and {number}" in start
+    for figure in (3, 4, 6, 7):
+        assert f"Figure {figure} (" in start
 
 
 def test_seeds_change_the_methods_and_not_the_data():

@@ -11,10 +11,10 @@ from bbclust import entropy, pairwise_entropy
 from bbclust.reproduction.entropies import fit_quietly, grow_quietly
 from bbclust.reproduction.markdown import number, percent, table
 from bbclust.reproduction.readings import (
-    READING_NOTE,
     arrange,
     expect_readings,
     printed_bits,
+    reading_note,
     show_readings,
     summarize_reading,
 )
@@ -136,7 +136,7 @@ def show(result: Result) -> str:
             "of the six data sets, K from 2 to 6, s = 1, the same models grown from 5 to 500 "
             "replicas:",
             show_readings("replicas", result["readings"]),
-            READING_NOTE,
+            reading_note(result["readings"]),
             f"The printed magnitudes are those of few replicas: ours are nearest to Table 4 at "
             f"B = {first}, to Table 5 at B = {second}. The reason is the bias of an entropy "
             "computed from few votes. A replica votes on the points it drew, which with omega = "

@@ -8,9 +8,9 @@ import numpy.typing as npt
 from bbclust.reproduction.entropies import MEASURES, fit_quietly, grow_quietly
 from bbclust.reproduction.markdown import counted
 from bbclust.reproduction.readings import (
-    READING_NOTE,
     arrange,
     expect_readings,
+    reading_note,
     show_readings,
     summarize_reading,
 )
@@ -61,7 +61,7 @@ def show(result: Result) -> str:
             "them. Two readings: as sample weights of k-means, or as probabilities with which the "
             f"points are drawn once more. {counted(result['n_draws'], 'draw')} of each data set:",
             show_readings("reading", result["readings"]),
-            READING_NOTE,
+            reading_note(result["readings"]),
         ]
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -127,9 +128,9 @@ def show(result: Result) -> str:
         "Flowers of versicolor and virginica by cluster, with most votes deciding. (Setosa has its "
         f"own cluster in every printed table, and in {at_least(alone)} seeds of each of ours.) "
         f"Mean ± standard deviation over {counted(result['n_seeds'], 'seed')}, B = {N_REPLICAS} "
-        "unless said otherwise. The last columns: how far the farthest cell is from the printed "
-        "one in a median seed, and the share of seeds in which every cell is within two flowers "
-        "of it.",
+        "unless said otherwise. The last columns: how many of the printed cells lie in the central "
+        "95% of our seeds, how far the farthest cell is from the printed one in a median seed, and "
+        "the share of seeds in which every cell is within two flowers of it.",
         "**2a, the scale s at omega = 0.1, and 2b, the weight omega at s = 1**",
         show_settings(result["settings"]),
         "As written, the weight of the prior hardly moves the table: F0 has its mass where the "
@@ -148,19 +149,25 @@ def show_settings(settings: list[Result]) -> str:
     for one in settings:
         name = f"s = {one['prior_scale']:g}, omega = {one['prior_weight']:g}"
         cells = [str(one["table"][i][j]) for i, j in SHOWN]
-        lines.append([f"**{name}** printed", *cells, "", ""])
+        lines.append([f"**{name}** printed", *cells, "", "", ""])
         for variant, ours in one["variants"].items():
             cells = [with_spread(ours["mean"][i][j], ours["sd"][i][j], 1) for i, j in SHOWN]
             lines.append(
                 [
                     variant,
                     *cells,
+                    f"{count_inside(one['table'], ours)} of {len(SHOWN)}",
                     number(ours["farthest"], 1),
                     percent(ours["share_within_two"]),
                 ]
             )
     header = ["", *(f"{('versicolor', 'virginica')[i - 1]} in {j + 1}" for i, j in SHOWN)]
-    return table([*header, "farthest", "within 2"], lines)
+    return table([*header, "inside", "farthest", "within 2"], lines)
+
+
+def count_inside(wanted: Sequence[Sequence[int]], ours: Result) -> int:
+    """How many of the printed cells lie in the central 95% of the seeds."""
+    return sum(ours["low"][i][j] <= wanted[i][j] <= ours["high"][i][j] for i, j in SHOWN)
 
 
 def expect(result: Result) -> dict[str, float]:
