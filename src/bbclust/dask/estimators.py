@@ -6,6 +6,7 @@ import copy
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,16 @@ from dask import is_dask_collection
 from distributed import Client
 
 from bbclust.bbc import BBC
+from bbclust.dask.grids import run_grids_on_workers
 from bbclust.dask.replication import Replication
-from bbclust.dask.session import open_session
+from bbclust.dask.sending import check_sendable
+from bbclust.dask.session import Session, open_session
 from bbclust.ensemble import Progress
 from bbclust.fitted import Run
+from bbclust.modelfile import StoredModel
 from bbclust.replicas import Replicas
+from bbclust.selection import KSelector
+from bbclust.stability import Grid, GridJob
 from bbclust.validation import check_integer
 
 
@@ -189,3 +195,125 @@ votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbos
 
     def _run_replicas(self, run: Run, replicas: range, progress: Progress) -> Replicas:
         return self._replication.run(run, replicas, progress)
+
+    def _to_store(self) -> StoredModel:
+        """As that of a BBC, which is what comes out of a model file."""
+        stored = super()._to_store()
+        local = set(BBC._get_param_names())
+        parameters = {name: value for name, value in stored.parameters.items() if name in local}
+        return replace(stored, estimator="BBC", parameters=parameters)
+
+
+class DaskKSelector(OnCluster, KSelector):
+    """KSelector whose grids are run by the workers of a Dask cluster.
+
+    For a table in memory the result is that of :class:`~bbclust.KSelector`, bit for bit, with the
+    instruction set that client and workers have in common.
+
+    Parameters
+    ----------
+    estimator, k_range, prior_scales, criterion, n_draws, null_reference, n_resamples, refit, \
+callbacks, random_state, verbose
+        As those of :class:`~bbclust.KSelector`.
+    client : distributed.Client, optional
+        The current client by default; if there is none, a cluster on this machine that is closed
+        at the end.
+    checkpoint : str or path, optional
+        A folder on the client's machine in which every finished cell is kept, see
+        :class:`~bbclust.KSelector`. A ``fit`` that ended with its scheduler goes on from there.
+    performance_report : str or path, optional
+        An HTML file into which Dask writes what the cluster did, and when.
+    n_jobs : int, optional
+        Threads for what this process does; workers have their own.
+
+    Attributes
+    ----------
+    best_estimator_ : DaskBBC
+        Fitted with the chosen K, with ``refit``.
+    others
+        As those of :class:`~bbclust.KSelector`.
+    """
+
+    def __init__(
+        self,
+        estimator: BBC | None = None,
+        *,
+        k_range: Iterable[int] | str = (2, 3, 4, 5, 6, 7, 8, 9, 10),
+        prior_scales: Iterable[float] = (1, 1.5, 2.5),
+        criterion: str = "auto",
+        n_draws: int | str = "auto",
+        null_reference: int = 0,
+        n_resamples: int = 0,
+        refit: bool = True,
+        callbacks: Callable[[int, int], None] | Iterable[Callable[[int, int], None]] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+        client: Client | None = None,
+        performance_report: str | os.PathLike[str] | None = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            k_range=k_range,
+            prior_scales=prior_scales,
+            criterion=criterion,
+            n_draws=n_draws,
+            null_reference=null_reference,
+            n_resamples=n_resamples,
+            refit=refit,
+            callbacks=callbacks,
+            checkpoint=checkpoint,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.client = client
+        self.performance_report = performance_report
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
+    ) -> DaskKSelector:
+        """Choose K for the rows of X, and cluster them with it if ``refit``.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            A table in memory.
+        y, sample_weight
+            As those of :class:`~bbclust.KSelector`.
+
+        Returns
+        -------
+        self
+        """
+        if is_dask_collection(X):
+            raise NotImplementedError("Partitioned tables cannot be fitted yet.")
+        self._check_parameters(BBC() if self.estimator is None else self.estimator)
+        if self.checkpoint is None:
+            if_lost = "start it again and fit again; with checkpoint, fit goes on where it was"
+        else:
+            if_lost = f"start it again and fit again, which goes on from {self.checkpoint}"
+        with open_session(self.client, report=self.performance_report, if_lost=if_lost) as session:
+            self._session: Session = session
+            try:
+                if self.estimator is not None:
+                    check_sendable(session, "prior", self.estimator.prior)
+                    check_sendable(session, "clusterer", self.estimator.clusterer)
+                super().fit(X, y, sample_weight)
+            finally:
+                del self._session
+        return self
+
+    def _check_parameters(self, estimator: BBC) -> tuple[float, ...]:
+        self._check_cluster_parameters()
+        return super()._check_parameters(estimator)
+
+    def _run_grids(self, jobs: Iterable[GridJob]) -> Iterator[Grid]:
+        return run_grids_on_workers(self._session, jobs)
+
+    def _template(self, estimator: BBC) -> BBC:
+        template = super()._template(estimator)
+        if isinstance(template, DaskBBC):
+            return template
+        return DaskBBC(**template.get_params(deep=False), client=self.client)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from distributed import Future
 
+from bbclust.dask.sending import check_sendable
 from bbclust.dask.session import Lost, Session, Shared, Tasks
 from bbclust.ensemble import Progress, block_size, run_block
 from bbclust.fitted import Run
@@ -37,6 +38,9 @@ class Replication:
     def run(self, run: Run, replicas: range, progress: Progress) -> Replicas:
         """Replicas of the run, the same bits as on this machine."""
         if self._shared is None:
+            adapter = run.plan.adapter
+            check_sendable(self._session, "prior", run.prior)
+            check_sendable(self._session, "clusterer", adapter and adapter.clusterer)
             needed = replace(run, counted=None, others=run.others[:0])
             self._shared = Shared(self._session, "table", needed)
         size = self._size or choose_block_size(run, len(replicas), self._session.n_threads)

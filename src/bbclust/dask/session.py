@@ -243,7 +243,7 @@ def _connected(client: Client | None) -> Iterator[Client]:
         try:
             client = get_client()
         except ValueError:  # there is none
-            with LocalCluster(dashboard_address=None) as cluster, Client(cluster) as own:
+            with LocalCluster(dashboard_address=":0") as cluster, Client(cluster) as own:
                 yield own
             return
     yield client
