@@ -23,6 +23,7 @@ from bbclust.priors import (
     check_prepared,
     semidefinite_factor,
 )
+from bbclust.priors.covariances import FORMS, ClusterMoments, cluster_factors
 from bbclust.table import make_table
 
 Z = 6.0  # standard errors: exceeded twice in a thousand million
@@ -323,6 +324,22 @@ def test_weight_two_is_elicited_as_two_rows(form):
     np.testing.assert_allclose(weighted.weights, copied.weights)
     np.testing.assert_allclose(weighted.means, copied.means)
     np.testing.assert_allclose(weighted.covariances, copied.covariances)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_moments_of_clusters_will_do_instead_of_their_rows(form):
+    table = make_table(load_iris().data)
+    reference = cluster_reference(table, 3, seed=0)
+    rows = [load_iris().data[reference.labels == k] for k in range(3)]
+    moments = ClusterMoments(
+        np.array([float(len(mine)) for mine in rows]),
+        np.stack([np.cov(mine.T, bias=True) for mine in rows]),
+    )
+    by_rows = cluster_factors(load_iris().data, reference, form)
+    by_moments = cluster_factors(moments, reference, form)
+    for one, other in zip(by_rows, by_moments, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+    assert moments.shape == (150, 4)
 
 
 def test_cluster_of_one_point_is_a_point_mass_and_constant_columns_stay_constant():

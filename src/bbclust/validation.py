@@ -117,7 +117,7 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
 
 def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Floats:
     """X as finite float32 or float64 in C order, with scikit-learn's own bookkeeping."""
-    dtype = _dtype_of_frame(X)
+    dtype = dtype_of_frame(X)
     try:
         rows: Floats = validate_data(
             estimator,
@@ -139,7 +139,7 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Floats:
     return rows
 
 
-def _dtype_of_frame(X: Any) -> Any:
+def dtype_of_frame(X: Any) -> Any:
     """Type to convert X to: float32 stays as it is, in data frames too, where text is refused."""
     either = [np.float64, np.float32]
     if isinstance(X, np.ndarray | list | tuple):
@@ -222,13 +222,18 @@ def check_pairs(pairs: Any, n: int) -> npt.NDArray[np.int64]:
 
 def check_spread(X: Floats, table: Table) -> None:
     """Refuse numbers whose squares the type cannot hold."""
-    limits = np.finfo(table.rows.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         largest = float(np.abs(table.rows).max())
         if not np.isfinite(largest):
             largest = float(np.abs(X).max())
-        # squared distances between two points, summed over sixty-four of them in the rows' type
-        square = 4 * largest * largest * table.d * 64
+    check_reach(largest, table.rows.dtype, table.d)
+
+
+def check_reach(largest: float, dtype: Any, n_features: int) -> None:
+    """Refuse a largest distance from the mean whose square the type cannot hold."""
+    limits = np.finfo(dtype)
+    # squared distances between two points, summed over sixty-four of them in the rows' type
+    square = 4 * largest * largest * n_features * 64
     if square > float(limits.max):
         raise ValueError(
             f"X holds numbers as far as {largest:g} from their mean, whose squares overflow "

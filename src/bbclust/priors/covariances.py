@@ -6,6 +6,8 @@ cluster, so that a row of weight two counts as two rows.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,8 +20,37 @@ Array = npt.NDArray[np.float64]
 FORMS = ("empirical", "shrunk", "diagonal", "spherical", "tied")
 
 
-def cluster_factors(X: Floats, reference: Partition, form: str) -> tuple[Array, ...]:
+@dataclass(frozen=True)
+class ClusterMoments:
+    """Covariances of clusters whose rows are not at hand; takes the place of X where these will do.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (K,)
+        Rows of each cluster.
+    covariances : ndarray of shape (K, d, d)
+        Divided by these sizes.
+    """
+
+    sizes: Array
+    covariances: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of features, as that of X."""
+        return int(self.sizes.sum()), int(self.covariances.shape[1])
+
+    def renumbered(self, order: npt.NDArray[np.integer]) -> ClusterMoments:
+        """With other numbers: cluster ``order[j]`` becomes cluster j."""
+        return ClusterMoments(self.sizes[order], self.covariances[order])
+
+
+def cluster_factors(
+    X: Floats | ClusterMoments, reference: Partition, form: str
+) -> tuple[Array, ...]:
     """A factor of the covariance of every cluster; ``form`` is one of :data:`FORMS`."""
+    if isinstance(X, ClusterMoments):
+        return _factors_of_moments(X, form)
     clusters = _members(X, reference)
     if form == "tied":
         return (_tied_factor(clusters),) * len(clusters)
@@ -30,6 +61,19 @@ def cluster_factors(X: Floats, reference: Partition, form: str) -> tuple[Array, 
         "spherical": _spherical_factor,
     }[form]
     return tuple(factor(points, weights) for points, weights in clusters)
+
+
+def _factors_of_moments(moments: ClusterMoments, form: str) -> tuple[Array, ...]:
+    covariances, sizes = moments.covariances, moments.sizes
+    if form == "tied":
+        together = np.einsum("k,kij->ij", sizes / sizes.sum(), covariances)
+        return (semidefinite_factor(together),) * len(sizes)
+    if form == "shrunk":
+        return tuple(map(_shrunk_to_sphere, covariances, sizes))
+    if form == "empirical":
+        return tuple(map(semidefinite_factor, covariances))
+    factor = _axes_factor if form == "diagonal" else _sphere_factor
+    return tuple(factor(np.diag(covariance)) for covariance in covariances)
 
 
 def effective_size(weights: Array) -> float:
@@ -85,6 +129,12 @@ def _empirical_factor(points: Floats, weights: Array) -> Array:
 
 
 def _shrunk_factor(points: Floats, weights: Array) -> Array:
+    shares = weights / weights.sum()
+    covariance = weighted_gram(_deviations(points, shares), shares)
+    return _shrunk_to_sphere(covariance, effective_size(weights))
+
+
+def _shrunk_to_sphere(covariance: Array, size: float) -> Array:
     """OAS: the empirical covariance S, shrunk towards the sphere of the same trace.
 
     ``(1 - r) S + r mu I`` with mu = tr(S) / d, a = tr(S^2) / d^2 and
@@ -92,13 +142,11 @@ def _shrunk_factor(points: Floats, weights: Array) -> Array:
     made for Gaussian clusters, which F0 consists of, has less error there than Ledoit-Wolf, and
     needs n only as a number, so that weights enter by the effective size.
     """
-    d = points.shape[1]
-    shares = weights / weights.sum()
-    covariance = weighted_gram(_deviations(points, shares), shares)
+    d = len(covariance)
     mean_square = float(np.einsum("ij,ij->", covariance, covariance)) / d**2
     mean_variance = float(np.trace(covariance)) / d
     signal = mean_square + mean_variance**2
-    noise = (effective_size(weights) + 1) * (mean_square - mean_variance**2 / d)
+    noise = (size + 1) * (mean_square - mean_variance**2 / d)
     shrinkage = 1.0 if noise <= signal else signal / noise
     return semidefinite_factor((1 - shrinkage) * covariance + shrinkage * mean_variance * np.eye(d))
 
@@ -110,13 +158,19 @@ def _variances(points: Floats, weights: Array) -> Array:
 
 
 def _diagonal_factor(points: Floats, weights: Array) -> Array:
-    variances = _variances(points, weights)
-    return np.asarray(np.diag(np.sqrt(variances))[variances > 0])
+    return _axes_factor(_variances(points, weights))
 
 
 def _spherical_factor(points: Floats, weights: Array) -> Array:
-    variance = float(_variances(points, weights).mean())
-    d = points.shape[1]
+    return _sphere_factor(_variances(points, weights))
+
+
+def _axes_factor(variances: Array) -> Array:
+    return np.asarray(np.diag(np.sqrt(variances))[variances > 0])
+
+
+def _sphere_factor(variances: Array) -> Array:
+    variance, d = float(variances.mean()), len(variances)
     return np.sqrt(variance) * np.eye(d) if variance > 0 else np.zeros((0, d))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bbclust.clusterers import Partition
 from bbclust.priors.contract import need_partition
-from bbclust.priors.covariances import FORMS, cluster_factors
+from bbclust.priors.covariances import FORMS, ClusterMoments, cluster_factors
 from bbclust.priors.gaussian import GaussianMixture
 from bbclust.table import Floats
 
@@ -54,7 +54,9 @@ class ElicitedPrior:
             return "ElicitedPrior()"
         return f"ElicitedPrior(covariance={self.covariance!r})"
 
-    def prepare(self, X: Floats, reference: Partition | None, scale: float) -> GaussianMixture:
+    def prepare(
+        self, X: Floats | ClusterMoments, reference: Partition | None, scale: float
+    ) -> GaussianMixture:
         """Elicit F0 from the partition of the rows of X."""
         reference = need_partition(self, reference)
         factors = cluster_factors(X, reference, self.covariance)

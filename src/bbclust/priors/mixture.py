@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from bbclust.clusterers import Partition
 from bbclust.priors.contract import check_features, need_partition
-from bbclust.priors.covariances import semidefinite_factor
+from bbclust.priors.covariances import ClusterMoments, semidefinite_factor
 from bbclust.priors.elicited import ElicitedPrior
 from bbclust.priors.gaussian import GaussianMixture
 from bbclust.priors.matching import completed, nearest_pairs
@@ -76,7 +76,9 @@ class MixturePrior:
         others = "" if self.others is None else f", others={self.others!r}"
         return f"MixturePrior({components} components, {d} features{others})"
 
-    def prepare(self, X: Floats, reference: Partition | None, scale: float) -> GaussianMixture:
+    def prepare(
+        self, X: Floats | ClusterMoments, reference: Partition | None, scale: float
+    ) -> GaussianMixture:
         """The mixture as it was given; the scale acts on elicited components alone."""
         factors = tuple(semidefinite_factor(covariance) for covariance in self.covariances)
         stated = GaussianMixture(self.weights, self.means, factors)

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from bbclust.clusterers import Partition, partition_from_labels
 from bbclust.priors.contract import check_features
-from bbclust.priors.covariances import semidefinite_factor, weighted_gram
+from bbclust.priors.covariances import ClusterMoments, semidefinite_factor, weighted_gram
 from bbclust.priors.elicited import ElicitedPrior
 from bbclust.priors.gaussian import GaussianMixture
 from bbclust.priors.matching import completed, nearest_pairs, pairs_within_spread
@@ -154,7 +154,9 @@ class ModelPrior:
         pairs = pairs_within_spread(reference.centers, self.mixture)
         return _order(pairs, reference.n_clusters)
 
-    def prepare(self, X: Floats, reference: Partition | None, scale: float) -> GaussianMixture:
+    def prepare(
+        self, X: Floats | ClusterMoments, reference: Partition | None, scale: float
+    ) -> GaussianMixture:
         """The earlier components, in the order of the clusters; all of them without a reference."""
         if reference is None:
             return self.mixture

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from bbclust.clusterers import Partition
-from bbclust.priors.covariances import semidefinite_factor
+from bbclust.priors.covariances import ClusterMoments, semidefinite_factor
 from bbclust.priors.elicited import ElicitedPrior
 from bbclust.priors.gaussian import GaussianMixture
 from bbclust.priors.stated import check_components
@@ -165,7 +165,9 @@ class StudentMixturePrior:
         components, d = self.stated.means.shape
         return f"StudentMixturePrior(df={self.df:g}, {components} components, {d} features)"
 
-    def prepare(self, X: Floats, reference: Partition | None, scale: float) -> StudentMixture:
+    def prepare(
+        self, X: Floats | ClusterMoments, reference: Partition | None, scale: float
+    ) -> StudentMixture:
         """Elicit F0 from the partition of the rows of X, or the mixture as it was given."""
         if self.stated is not None:
             return StudentMixture(self.stated, self.df)
