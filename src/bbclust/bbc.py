@@ -251,7 +251,7 @@ class BBC(Watchable, FittedEnsemble):
                 replicas, trace = self._run_until_precise(run, watchers)
             else:
                 replicas = self._run_more(run, range(int(self.n_replicas)), watchers=watchers)
-                trace = [measure_precision(run.table, run.plan, replicas)]
+                trace = [self._measure(run, replicas)]
             self._publish(run, replicas, trace)
             notice = getattr(run.prior, "notice", None)
             if notice is not None:
@@ -275,7 +275,7 @@ class BBC(Watchable, FittedEnsemble):
         more = range(self.n_replicas_, self.n_replicas_ + n_replicas)
         with check.all_or_nothing(self):
             replicas = join([self._replicas, self._run_more(run, more)])
-            trace = [*self._trace, measure_precision(run.table, run.plan, replicas)]
+            trace = [*self._trace, self._measure(run, replicas)]
             self._publish(run, replicas, trace)
         return self
 
@@ -464,14 +464,17 @@ class BBC(Watchable, FittedEnsemble):
     def _run_until_precise(self, run: Run, watchers: Watchers) -> tuple[Replicas, list[Precision]]:
         """Replicas in blocks until their errors are small enough, and the errors on the way."""
         replicas = self._run_more(run, range(AUTO_BLOCK), AUTO_CAP, watchers)
-        trace = [measure_precision(run.table, run.plan, replicas)]
+        trace = [self._measure(run, replicas)]
         while replicas.n_replicas < AUTO_CAP and not (
             trace[-1].reaches(self.mc_tol) or watchers.stopped
         ):
             more = range(replicas.n_replicas, replicas.n_replicas + AUTO_BLOCK)
             replicas = join([replicas, self._run_more(run, more, AUTO_CAP, watchers)])
-            trace.append(measure_precision(run.table, run.plan, replicas))
+            trace.append(self._measure(run, replicas))
         return replicas, trace
+
+    def _measure(self, run: Run, replicas: Replicas) -> Precision:
+        return measure_precision(run.table, run.plan, replicas)
 
     def _publish(self, run: Run, replicas: Replicas, trace: list[Precision]) -> None:
         """Set the fitted attributes."""
@@ -480,22 +483,8 @@ class BBC(Watchable, FittedEnsemble):
                 f"{self.clusterer!r} failed on every replica, the first time with "
                 f"{replicas.failures[0]}"
             )
-        self._run, self._replicas, self._trace = run, replicas, trace
-        self.mc_trace_ = as_columns(trace)
+        self._publish_replicas(run, replicas, trace)
         reference, table = run.reference, run.table
-        self.n_replicas_ = replicas.n_replicas
-        self.replica_centers_ = replicas.centers
-        self.replica_n_iter_ = replicas.n_iter
-        self.alignment_margin_ = replicas.margin
-        self.n_abstentions_ = int((~replicas.occupied).sum())
-        self.n_iter_ = max(reference.n_iter, int(replicas.n_iter.max()))
-        self.prior_ = run.prior
-        self.reference_centers_ = reference.centers
-        self.cluster_centers_ = replicas.mean_centers(reference)
-        self.variance_ratio_ = run.plan.resampling.variance_ratio(table.n)
-
-        self.n_abstained_votes_ = int(replicas.abstained.sum())
-        self.n_failed_ = len(replicas.failures)
         self._voters = _choose_voters(run, replicas)
         self._votes = self._complete_votes(run, replicas)
         self.n_votes_ = self._votes.sum(axis=1)
@@ -522,6 +511,24 @@ class BBC(Watchable, FittedEnsemble):
                 pairwise_entropy_moves(*_evaluation(run, replicas), pair=self.worst_pair_)
             )
         self._warn(run.plan, replicas)
+
+    def _publish_replicas(self, run: Any, replicas: Replicas, trace: list[Precision]) -> None:
+        """Set what does not depend on the votes on every row."""
+        self._run, self._replicas, self._trace = run, replicas, trace
+        self.mc_trace_ = as_columns(trace)
+        reference = run.reference
+        self.n_replicas_ = replicas.n_replicas
+        self.replica_centers_ = replicas.centers
+        self.replica_n_iter_ = replicas.n_iter
+        self.alignment_margin_ = replicas.margin
+        self.n_abstentions_ = int((~replicas.occupied).sum())
+        self.n_iter_ = max(reference.n_iter, int(replicas.n_iter.max()))
+        self.prior_ = run.prior
+        self.reference_centers_ = reference.centers
+        self.cluster_centers_ = replicas.mean_centers(reference)
+        self.variance_ratio_ = run.plan.resampling.variance_ratio(run.table.n)
+        self.n_abstained_votes_ = int(replicas.abstained.sum())
+        self.n_failed_ = len(replicas.failures)
 
     def _complete_votes(self, run: Run, replicas: Replicas) -> npt.NDArray[np.int32]:
         """Votes on all rows of X; the voters speak for those that the replicas passed over."""

@@ -188,10 +188,10 @@ class KSelector(
         estimator = BBC(n_init=2) if self.estimator is None else self.estimator
         scales = self._check_parameters(estimator)
         with check.all_or_nothing(self), Watchers(self, "cells", X) as watchers:
-            X = check.check_table(self, X, reset=True)
-            weights = check.check_sample_weight(sample_weight, len(X))
             seed = root_seed(self.random_state)
-            table = self._sample(X, weights, seed)
+            X, rows = self._read(X, seed)
+            weights = check.check_sample_weight(sample_weight, len(rows))
+            table = self._sample(rows, weights, seed)
             settings = self._settings(estimator, table)
             prior = ElicitedPrior() if estimator.prior is None else estimator.prior
             progress = GridProgress(
@@ -199,7 +199,7 @@ class KSelector(
                 n_more=int(self.n_resamples) + len(NULLS) * int(self.null_reference),
                 verbose=bool(self.verbose),
             )
-            checkpoint = self._open_checkpoint(X, weights, prior, settings, seed)
+            checkpoint = self._open_checkpoint(rows, weights, prior, settings, seed)
 
             def grids_of(parts: Iterable[Part]) -> Iterator[Grid]:
                 return self._run_grids(
@@ -325,6 +325,11 @@ class KSelector(
                 f"since {error}: leave checkpoint=None, or use others."
             ) from None
         return open_checkpoint(self.checkpoint, made_of)
+
+    def _read(self, X: Any, seed: int) -> tuple[Any, Floats]:
+        """What ``refit`` clusters, and rows that K is chosen by; a subclass may sample them."""
+        rows = check.check_table(self, X, reset=True)
+        return rows, rows
 
     def _sample(self, X: Floats, weights: npt.NDArray[np.float64] | None, seed: int) -> Table:
         """All rows that count, or a fixed sample of them."""
