@@ -34,6 +34,7 @@ class Stage(IntEnum):
     CLUSTERER = 15
     PRIOR_SKETCH = 16
     DISPLAY = 17
+    REFERENCE_SAMPLE = 18
 
 
 def root_seed(random_state: int | RandomState | None) -> int:

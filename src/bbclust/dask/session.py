@@ -58,7 +58,7 @@ class Session:
         priority are run first.
         """
         return self.client.submit(
-            _run,
+            run_task,
             __version__,
             self.isa,
             function,
@@ -95,7 +95,7 @@ def _unique(name: str) -> str:
     return f"{name}-{uuid4().hex}"
 
 
-def _run(version: str, isa: str, function: Callable[..., Any], *arguments: Any) -> Any:
+def run_task(version: str, isa: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """A task, on a worker that may have come after the session was opened."""
     if version != __version__:
         raise RuntimeError(
