@@ -16,6 +16,12 @@ from distributed import Client
 
 from bbclust.bbc import BBC
 from bbclust.dask.grids import run_grids_on_workers
+from bbclust.dask.partitioned import (
+    PartitionedFit,
+    PartitionedRun,
+    check_for_partitions,
+    sample_partitions,
+)
 from bbclust.dask.replication import Replication
 from bbclust.dask.sending import check_sendable
 from bbclust.dask.session import Session, open_session
@@ -23,8 +29,9 @@ from bbclust.ensemble import Progress
 from bbclust.fitted import Run
 from bbclust.modelfile import StoredModel
 from bbclust.replicas import Replicas
-from bbclust.selection import KSelector
+from bbclust.selection import MAX_SAMPLE, KSelector
 from bbclust.stability import Grid, GridJob
+from bbclust.table import Floats
 from bbclust.validation import check_integer
 
 
@@ -61,11 +68,39 @@ class OnCluster:
         return clone
 
 
-class DaskBBC(OnCluster, BBC):
+class DaskBBC(OnCluster, PartitionedFit):
     """BBC whose replicas are run by the workers of a Dask cluster.
 
     For a table in memory the result is that of :class:`~bbclust.BBC`, bit for bit, with the
     instruction set that client and workers have in common.
+
+    **Partitioned tables.** A Dask array or data frame is never in memory as a whole, nor kept on
+    the workers. It is read partition by partition:
+
+    1. once to count the rows and to check them;
+    2. once for a sample of 100,000 rows, on which the starts of the reference partition are tried;
+    3. once for every Lloyd iteration over all rows, until the centres move less than ``tol``, a few
+       times as a rule (``max_iter`` times at most; never if the sample holds all rows);
+    4. once for the exact means and covariances that the prior is made of and, in the same pass, for
+       the rows that replicas draw; again for every 33 million numbers in these rows;
+    5. once when memberships are computed, which ``fit`` does not do.
+
+    Rows are drawn by their number among all rows, and sums are added in the order of partitions, so
+    the result is the same for any number of workers, and up to rounding for any partitioning.
+    What differs from :class:`~bbclust.BBC` there:
+
+    - ``n_draws`` is 10,000 by default, or the number of rows if that is smaller;
+    - all replicas vote on all rows (``votes="all"``), by their centres;
+    - ``memberships_``, ``labels_``, ``entropy_``, ``n_votes_``, ``membership_se_`` and
+      ``reference_labels_`` are Dask arrays with the partitions of X, computed when they are asked
+      for, together in one pass (``dask.compute(model.labels_, model.entropy_)``);
+      :meth:`write_memberships` streams them to Parquet;
+    - mean entropies, ``cluster_shares_`` and ``mc_trace_`` are those of at most 4,096 evaluation
+      rows, a fixed sample; ``model.entropy_.mean().compute()`` is the mean over all rows;
+    - priors other than mixtures and samplers see the sample of 100,000 rows, by one more pass;
+    - ``sample_weight``, ``reference_labels``, ``clusterer``, ``resampling="rubin"`` and
+      ``votes="drawn"`` are refused, and so are questions that need all rows, such as
+      ``comembership``.
 
     Parameters
     ----------
@@ -144,8 +179,8 @@ votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbos
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n, d)
-            A table in memory.
+        X : array-like, data frame, Dask array or Dask data frame of shape (n, d)
+            A table in memory or in partitions, whose lengths may be unknown.
         y, sample_weight, reference_labels
             As those of :class:`~bbclust.BBC`.
 
@@ -154,7 +189,8 @@ votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbos
         self
         """
         if is_dask_collection(X):
-            raise NotImplementedError("Partitioned tables cannot be fitted yet.")
+            self._fit_partitions(X, sample_weight, reference_labels)
+            return self
         self._check_parameters()
         with self._on_workers():
             super().fit(X, y, sample_weight, reference_labels)
@@ -187,13 +223,17 @@ votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbos
     def _on_workers(self) -> Iterator[None]:
         """Run replicas on the cluster inside of the ``with``."""
         with open_session(self.client, report=self.performance_report) as session:
-            self._replication = Replication(session, self.block_size)
+            self._session, self._replication = session, Replication(session, self.block_size)
             try:
                 yield
             finally:
-                del self._replication
+                del self._session, self._replication
 
-    def _run_replicas(self, run: Run, replicas: range, progress: Progress) -> Replicas:
+    def _run_replicas(
+        self, run: Run | PartitionedRun, replicas: range, progress: Progress
+    ) -> Replicas:
+        if isinstance(run, PartitionedRun):
+            return self._run_partitions(run, replicas, progress)
         return self._replication.run(run, replicas, progress)
 
     def _to_store(self) -> StoredModel:
@@ -209,6 +249,11 @@ class DaskKSelector(OnCluster, KSelector):
 
     For a table in memory the result is that of :class:`~bbclust.KSelector`, bit for bit, with the
     instruction set that client and workers have in common.
+
+    A Dask array or data frame is read twice: to count and check its rows, and for the fixed sample
+    of at most 10,000 rows on which K is chosen. It is the sample that :class:`~bbclust.KSelector`
+    takes of the same rows, so the choice is the same, bit for bit. ``best_estimator_`` is then
+    fitted as :class:`DaskBBC` fits partitioned tables.
 
     Parameters
     ----------
@@ -278,18 +323,19 @@ callbacks, random_state, verbose
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n, d)
-            A table in memory.
+        X : array-like, data frame, Dask array or Dask data frame of shape (n, d)
+            A table in memory or in partitions, whose lengths may be unknown.
         y, sample_weight
-            As those of :class:`~bbclust.KSelector`.
+            As those of :class:`~bbclust.KSelector`; partitioned tables take no weights.
 
         Returns
         -------
         self
         """
+        estimator = BBC() if self.estimator is None else self.estimator
+        self._check_parameters(estimator)
         if is_dask_collection(X):
-            raise NotImplementedError("Partitioned tables cannot be fitted yet.")
-        self._check_parameters(BBC() if self.estimator is None else self.estimator)
+            check_for_partitions(estimator, sample_weight=sample_weight)
         if self.checkpoint is None:
             if_lost = "start it again and fit again; with checkpoint, fit goes on where it was"
         else:
@@ -308,6 +354,11 @@ callbacks, random_state, verbose
     def _check_parameters(self, estimator: BBC) -> tuple[float, ...]:
         self._check_cluster_parameters()
         return super()._check_parameters(estimator)
+
+    def _read(self, X: Any, seed: int) -> tuple[Any, Floats]:
+        if not is_dask_collection(X):
+            return super()._read(X, seed)
+        return X, sample_partitions(self._session, self, X, seed, MAX_SAMPLE)
 
     def _run_grids(self, jobs: Iterable[GridJob]) -> Iterator[Grid]:
         return run_grids_on_workers(self._session, jobs)

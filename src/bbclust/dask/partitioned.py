@@ -1,0 +1,362 @@
+"""BBC of a table in partitions: what ``DaskBBC`` does with Dask arrays and data frames."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask import is_dask_collection
+from sklearn.utils.validation import check_is_fitted
+
+from bbclust import validation as check
+from bbclust.bbc import AUTO_BLOCK, BBC
+from bbclust.bootstrap import Resampling
+from bbclust.dask.drawn_replicas import (
+    DrawnRows,
+    Setting,
+    batches,
+    cut_into_blocks,
+    run_drawn,
+    start_drawing,
+)
+from bbclust.dask.draws import PickedRows, pick_rows, sample_numbers
+from bbclust.dask.memberships import (
+    entropies_of,
+    labels_of,
+    membership_se_of,
+    memberships_of,
+    reference_labels_of,
+    votes_of,
+    write_parquet,
+)
+from bbclust.dask.partitions import PartitionedTable, rows_of, survey
+from bbclust.dask.passes import result_of, shared
+from bbclust.dask.reference import (
+    SAMPLE,
+    Reference,
+    cluster_partitions,
+    cross_products,
+    reference_from,
+)
+from bbclust.dask.sending import check_sendable
+from bbclust.dask.session import Session
+from bbclust.ensemble import Progress
+from bbclust.entropy import entropy, mean_pairwise_entropy, worst_pair
+from bbclust.precision import Precision
+from bbclust.priors import (
+    ElicitedPrior,
+    MixturePrior,
+    ModelPrior,
+    PreparedPrior,
+    SamplerPrior,
+    StudentMixturePrior,
+    check_prepared,
+)
+from bbclust.replicas import Plan, Replicas, choose_evaluation_rows, join
+from bbclust.streams import Stage, root_seed
+from bbclust.table import Floats
+from bbclust.voters import CenterVoters
+from bbclust.voting import (
+    count_votes,
+    mean_entropy_moves,
+    membership_se,
+    memberships,
+    pairwise_entropy_moves,
+    standard_error,
+)
+from bbclust.watching import Watchers
+
+MAX_DRAWS = 10_000  # m by default, for tables of any size
+
+# Priors that read nothing off the rows but sizes, means and covariances of clusters.
+_BY_MOMENTS = (ElicitedPrior, MixturePrior, ModelPrior, SamplerPrior, StudentMixturePrior)
+
+
+@dataclass(frozen=True)
+class PartitionedRun:
+    """Everything that replicas depend on; kept so that more of them can be added.
+
+    ``ahead`` holds rows that were picked by the pass of another stage, until they are used.
+    """
+
+    table: PartitionedTable
+    reference: Reference
+    prior: PreparedPrior | None
+    plan: Plan
+    ahead: list[DrawnRows] = field(default_factory=list)
+
+
+class PartitionedFit(BBC):
+    """Base of ``DaskBBC``: BBC that also fits Dask arrays and data frames.
+
+    A subclass has ``_session`` while it is at work.
+    """
+
+    block_size: int | None
+    _session: Session
+    _on_workers: Any
+    _run: Any
+
+    def _fit_partitions(self, X: Any, sample_weight: Any, reference_labels: Any) -> None:
+        """Fit to a Dask array or data frame."""
+        self._check_parameters()
+        check_for_partitions(self, sample_weight=sample_weight, reference_labels=reference_labels)
+        with (
+            self._on_workers(),
+            check.all_or_nothing(self),
+            Watchers(self, "replicas", X) as watchers,
+        ):
+            table = survey(self._session, self, rows_of(self, X, reset=True))
+            run: Any = self._prepare_partitions(table)
+            if self.n_replicas == "auto":
+                replicas, trace = self._run_until_precise(run, watchers)
+            else:
+                replicas = self._run_more(run, range(int(self.n_replicas)), watchers=watchers)
+                trace = [self._measure(run, replicas)]
+            self._publish(run, replicas, trace)
+            notice = getattr(run.prior, "notice", None)
+            if notice is not None:
+                warnings.warn(notice, UserWarning, stacklevel=3)
+
+    def _prepare_partitions(self, table: PartitionedTable) -> PartitionedRun:
+        """Reference, prior and plan (Algorithm 3, steps 2 to 6)."""
+        session, plan = self._session, self._plan_partitions(table)
+        check_sendable(session, "prior", self.prior)
+        cut = cluster_partitions(
+            session,
+            table,
+            self.n_clusters,
+            plan.seed,
+            max_iter=plan.max_iter,
+            tolerance=plan.tolerance,
+        )
+        n_first = AUTO_BLOCK if self.n_replicas == "auto" else int(self.n_replicas)
+        first = next(batches(range(n_first), plan.resampling, table.d))
+        blocks = cut_into_blocks(first, session.n_threads, self.block_size)
+        products = cross_products(session, table, cut)
+        drawn, (added,) = start_drawing(session, table, plan, blocks, along=[products])
+        reference = reference_from(cut, added.result())
+        check.check_no_cluster_is_empty(reference.of_rows(np.zeros((0, table.d))))
+        prior = None
+        if plan.resampling.uses_prior:
+            chosen = ElicitedPrior() if self.prior is None else self.prior
+            reference = _numbered_by(chosen, reference, table.d)
+            prepared = _prepare_prior(
+                session, table, reference, plan.seed, chosen, float(self.prior_scale)
+            )
+            prior = check_prepared(prepared, table.d)
+        return PartitionedRun(table, reference, prior, plan, [drawn])
+
+    def _plan_partitions(self, table: PartitionedTable) -> Plan:
+        seed = root_seed(self.random_state)
+        n_draws = min(table.n, MAX_DRAWS) if self.n_draws is None else int(self.n_draws)
+        return Plan(
+            seed=seed,
+            resampling=Resampling(
+                n_draws=n_draws,
+                prior_weight=float(self.prior_weight) if self.resampling == "proper" else 0.0,
+                kind=self.resampling,
+                weighting=self.weighting,
+            ),
+            votes="evaluation",
+            n_init=int(self.n_init),
+            max_iter=int(self.max_iter),
+            tolerance=float(self.tol) * table.mean_variance,
+            evaluation_rows=choose_evaluation_rows(table.n, seed, self._max_evaluation_points),
+        )
+
+    def _run_partitions(self, run: PartitionedRun, replicas: range, progress: Progress) -> Replicas:
+        """Replicas of drawn rows, one pass over the partitions for many of them."""
+        setting = Setting(run.table.n, run.table.center, run.reference, run.prior, run.plan)
+        parts = []
+        for batch in batches(replicas, run.plan.resampling, run.table.d):
+            drawn = run.ahead.pop() if run.ahead else self._draw(run, batch)
+            found, enough = run_drawn(
+                self._session, setting, drawn, lambda end: progress(end - replicas.start)
+            )
+            parts.append(found)
+            if enough:
+                break
+        return join(parts)
+
+    def _draw(self, run: PartitionedRun, batch: range) -> DrawnRows:
+        blocks = cut_into_blocks(batch, self._session.n_threads, self.block_size)
+        return start_drawing(self._session, run.table, run.plan, blocks)[0]
+
+    def _measure(self, run: Any, replicas: Replicas) -> Precision:
+        if not isinstance(run, PartitionedRun):
+            return super()._measure(run, replicas)
+        labels = replicas.evaluation_labels
+        counts = count_votes(labels, run.reference.n_clusters)
+        moves = mean_entropy_moves(labels, counts, np.ones(len(counts)))
+        largest = float(membership_se(counts).max())
+        return Precision(replicas.n_replicas, standard_error(moves), largest)
+
+    def _publish(self, run: Any, replicas: Replicas, trace: list[Precision]) -> None:
+        if not isinstance(run, PartitionedRun):
+            return super()._publish(run, replicas, trace)
+        self._publish_replicas(run, replicas, trace)
+        voters = CenterVoters(replicas.centers, replicas.occupied, run.table.center)
+        self._voters = voters
+        self._votes = votes_of(run.table.rows, voters)
+        self.memberships_ = memberships_of(self._votes)
+        self.labels_ = labels_of(self._votes)
+        self.entropy_ = entropies_of(self._votes)
+        self.reference_labels_ = reference_labels_of(run.table.rows, run.reference.cut)
+        self.n_votes_ = da.full(run.table.n, replicas.n_replicas, chunks=run.table.rows.chunks[0])
+        self.n_undrawn_ = 0
+
+        labels = replicas.evaluation_labels
+        counts = count_votes(labels, run.reference.n_clusters)
+        shares = memberships(counts)
+        self.cluster_shares_ = shares.mean(axis=0)
+        self.mean_entropy_ = float(entropy(shares).mean())
+        self.mean_entropy_se_ = trace[-1].mean_entropy_se
+        self.pairwise_entropy_ = mean_pairwise_entropy(shares)
+        self.worst_pair_ = worst_pair(self.pairwise_entropy_)
+        self.max_pairwise_entropy_ = self.max_pairwise_entropy_se_ = 0.0
+        if self.worst_pair_ is not None:
+            self.max_pairwise_entropy_ = float(self.pairwise_entropy_[self.worst_pair_])
+            self.max_pairwise_entropy_se_ = standard_error(
+                pairwise_entropy_moves(labels, counts, np.ones(len(counts)), self.worst_pair_)
+            )
+        return None
+
+    def predict_proba(self, X: Any) -> Any:
+        """Memberships of rows, by the votes of all replicas, shape (n, K).
+
+        A Dask array or data frame gives a Dask array, of which nothing is computed yet.
+        """
+        if not is_dask_collection(X):
+            return super().predict_proba(X)
+        return memberships_of(self._votes_on(X))
+
+    def transform(self, X: Any) -> Any:
+        """Memberships of rows, by the votes of all replicas, shape (n, K).
+
+        A Dask array or data frame gives a Dask array, of which nothing is computed yet.
+        """
+        return self.predict_proba(X) if is_dask_collection(X) else super().transform(X)
+
+    def predict(self, X: Any, min_confidence: float | None = None) -> Any:
+        """Cluster of each row, by the votes of all replicas.
+
+        Parameters
+        ----------
+        X : array-like, data frame, Dask array or Dask data frame of shape (n, d)
+        min_confidence : float in [0, 1], optional
+            Rows whose largest membership is below it get the label -1.
+
+        Returns
+        -------
+        ndarray of shape (n,), or Dask array of which nothing is computed yet
+        """
+        if not is_dask_collection(X):
+            return super().predict(X, min_confidence)
+        return labels_of(self._votes_on(X), check.check_confidence(min_confidence))
+
+    def _votes_on(self, X: Any) -> da.Array:
+        check_is_fitted(self)
+        if not isinstance(self._voters, CenterVoters):
+            raise TypeError(
+                "The replicas of this model vote by fitted clusterers, which cannot look at "
+                "partitions: predict tables in memory."
+            )
+        return votes_of(rows_of(self, X, reset=False), self._voters)
+
+    def write_memberships(self, path: str | os.PathLike[str]) -> None:
+        """Write label, entropy and memberships of every row of ``fit`` to Parquet.
+
+        One pass over a partitioned table, and one file per partition in the directory ``path``,
+        with the columns ``label``, ``entropy`` and ``membership_0`` to ``membership_{K-1}``. Rows
+        are in the order of ``fit``, and never all in memory.
+
+        Parameters
+        ----------
+        path : str or path
+            A directory, or an address that Dask can write to.
+        """
+        check_is_fitted(self)
+        if not isinstance(self._run, PartitionedRun):
+            raise ValueError(
+                "write_memberships is for partitioned tables; this model was fitted to a table in "
+                "memory: write memberships_."
+            )
+        with self._on_workers():
+            write_parquet(self._votes, path)
+
+    def _rows_of_fit(self, what: str) -> Any:
+        if isinstance(getattr(self, "_run", None), PartitionedRun) and what != "add_replicas":
+            raise AttributeError(
+                f"{what} needs all rows in memory, and this model was fitted to a partitioned "
+                "table: fit a sample of it, or ask for memberships_."
+            )
+        return super()._rows_of_fit(what)
+
+    @property
+    def membership_se_(self) -> Any:
+        if isinstance(getattr(self, "_run", None), PartitionedRun):
+            return membership_se_of(self._votes)
+        return super().membership_se_
+
+
+def check_for_partitions(
+    model: BBC, *, sample_weight: Any = None, reference_labels: Any = None
+) -> None:
+    """Refuse what takes all rows on one machine."""
+    refused = {
+        "sample_weight": sample_weight is not None,
+        "reference_labels": reference_labels is not None,
+        "clusterer": model.clusterer is not None,
+        "resampling='rubin'": model.resampling == "rubin",
+        "votes='drawn'": model.votes == "drawn",
+    }
+    for what, given in refused.items():
+        if given:
+            raise ValueError(
+                f"{what} cannot be used with a partitioned table: leave it out, or fit a table in "
+                "memory."
+            )
+
+
+def _numbered_by(prior: Any, reference: Reference, d: int) -> Reference:
+    """The partition with the numbers that a prior gives its clusters, if it does."""
+    if not hasattr(prior, "number_clusters"):
+        return reference
+    return reference.renumbered(prior.number_clusters(reference.of_rows(np.zeros((0, d)))))
+
+
+def _prepare_prior(
+    session: Session,
+    table: PartitionedTable,
+    reference: Reference,
+    seed: int,
+    prior: Any,
+    scale: float,
+) -> Any:
+    """F0, from sizes, means and covariances of the clusters or, if these are not enough, a sample.
+
+    The sample takes one more pass.
+    """
+    if type(prior) in _BY_MOMENTS:
+        nothing = reference.of_rows(np.zeros((0, table.d)))
+        return prior.prepare(reference.moments, nothing, scale)
+    numbers = sample_numbers(table.n, SAMPLE, seed, Stage.REFERENCE_SAMPLE)
+    wanted = shared("sample-numbers", (numbers,))
+    (node,) = pick_rows(session, table, wanted, 1, len(numbers) * table.d)
+    sample: PickedRows = result_of(session, node)
+    return prior.prepare(sample.rows, reference.of_rows(sample.rows), scale)
+
+
+def sample_partitions(session: Session, estimator: Any, X: Any, seed: int, at_most: int) -> Floats:
+    """The rows on which K is chosen: those that the local twin would take, after two passes."""
+    table = survey(session, estimator, rows_of(estimator, X, reset=True))
+    numbers = sample_numbers(table.n, at_most, seed, Stage.SELECTION_SAMPLE)
+    wanted = shared("sample-numbers", (numbers,))
+    (node,) = pick_rows(session, table, wanted, 1, len(numbers) * table.d)
+    sample: PickedRows = result_of(session, node)
+    return sample.rows
