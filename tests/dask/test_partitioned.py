@@ -218,15 +218,17 @@ def test_predictions_of_dask_collections_are_lazy_and_equal_those_in_memory(clie
 
 
 def test_memberships_stream_to_parquet(client, tmp_path):
-    model = fit(chunked(), client)
+    model = fit(chunked(chunks=(70, 2)), client)  # of 13 parts, the 10th comes after the 9th
     model.write_memberships(tmp_path / "memberships")
     files = sorted((tmp_path / "memberships").glob("*.parquet"))
-    assert [len(pd.read_parquet(file)) for file in files] == [130] * 6 + [120]
-    written = dd.read_parquet(tmp_path / "memberships").compute()
+    assert [len(pd.read_parquet(file)) for file in files] == [70] * 12 + [60]
+    written = pd.read_parquet(tmp_path / "memberships")
     assert_equal(written["label"].to_numpy(), np.asarray(model.labels_))
     assert_equal(written["entropy"].to_numpy(), np.asarray(model.entropy_))
     shares = written[["membership_0", "membership_1", "membership_2"]]
     assert_equal(shares.to_numpy(), np.asarray(model.memberships_))
+    with pytest.raises(FileExistsError, match="holds files already"):
+        model.write_memberships(tmp_path / "memberships")
 
 
 def test_added_replicas_equal_a_larger_fit(client):
@@ -235,6 +237,15 @@ def test_added_replicas_equal_a_larger_fit(client):
     for name in CONCRETE:
         assert_equal(getattr(grown, name), getattr(whole, name), name)
     assert_equal(np.asarray(grown.memberships_), np.asarray(whole.memberships_))
+
+
+def test_how_far_it_is_is_told(client, monkeypatch, capsys):
+    monkeypatch.setattr(reference, "SAMPLE", 300)
+    fit(chunked(), client, verbose=1)
+    told = capsys.readouterr().out.splitlines()
+    assert told[:2] == ["DaskBBC: 900 rows in 7 partitions", "DaskBBC: 300 rows clustered"]
+    assert told[2].startswith("DaskBBC: pass 1 moved the centres by 0.")
+    assert told[-1] == "DaskBBC: 30 of 30 replicas"
 
 
 def test_automatic_number_of_replicas_and_progress(client):
@@ -253,8 +264,10 @@ def test_automatic_number_of_replicas_and_progress(client):
 
 def test_nothing_is_kept_on_the_workers(client):
     fit(chunked(), client)
-    client.run_on_scheduler(lambda: None)  # releases reach the scheduler in order
-    assert not any(client.who_has().values())
+    for _ in range(1000):  # workers hear of it soon
+        if not any(client.who_has().values()):
+            return
+    raise AssertionError("Some results were not released.")
 
 
 @pytest.mark.parametrize(
@@ -301,6 +314,9 @@ def test_questions_that_need_rows_in_memory_say_so(client):
             ask()
     assert model.centers_interval(0.8).shape == (3, 2, 2)
     assert model.variable_importance(X).bits.shape == (2,)
+    for ask in (model.replica_labels, model.variable_importance):
+        with pytest.raises(TypeError, match="needs rows in memory"):
+            ask(chunked())
 
 
 def test_a_worker_that_is_killed_changes_nothing(client):

@@ -8,6 +8,7 @@ one pass over the rows.
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
 from typing import Any
 
 import dask
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from dask.delayed import delayed
 
-from bbclust._native import engine, using_isa
+from bbclust._native import ISAS, engine, using_isa
 from bbclust.dask.partitions import first_bad_value
 from bbclust.dask.reference import Cut
 from bbclust.entropy import entropy
@@ -30,7 +31,8 @@ Array = npt.NDArray[np.float64]
 def votes_of(rows: da.Array, voters: CenterVoters) -> da.Array:
     """Votes of all replicas on every row, shape (n, K), int32; nothing is computed.
 
-    Lengths of partitions may be unknown. Tasks compute with the present instruction set.
+    Lengths of partitions may be unknown. Tasks compute with the present instruction set, or with
+    the widest that there is where they run.
     """
     name = f"replica-centers-{dask.base.tokenize(voters)}"
     n_clusters = voters.centers.shape[1]
@@ -54,8 +56,12 @@ def vote_on_partition(
             f"X holds {'NaN' if bad.is_nan else 'infinity (inf)'} in row {bad.row} of partition "
             f"{bad.partition}, column {bad.column}: drop or fill such rows first."
         )
-    with using_isa(isa):
+    with _at_most(isa):
         return voters.vote(rows)
+
+
+def _at_most(isa: str) -> AbstractContextManager[None]:
+    return using_isa(min(isa, engine.best_isa(), key=ISAS.index))
 
 
 def memberships_of(votes: da.Array) -> da.Array:
@@ -104,7 +110,7 @@ def entropy_of_votes(votes: npt.NDArray[np.int32]) -> Array:
 
 def label_by_cut(rows: Floats, cut: Cut, isa: str) -> npt.NDArray[np.int32]:
     """Reference labels of the rows of a partition; a task."""
-    with using_isa(isa):
+    with _at_most(isa):
         return cut.labels(rows)
 
 
@@ -115,11 +121,18 @@ def write_parquet(votes: da.Array, path: str | os.PathLike[str]) -> None:
     """
     import dask.dataframe as dd  # needs pandas and pyarrow, which arrays do not
 
+    path = os.fspath(path)
+    if os.path.isdir(path) and os.listdir(path):
+        raise FileExistsError(f"{path} holds files already: give the name of a new directory.")
     frames = [delayed(frame_of_votes)(part) for part in votes.to_delayed().ravel()]
-    n_clusters = votes.shape[1]
-    meta = frame_of_votes(np.ones((1, n_clusters), dtype=np.int32)).iloc[:0]
+    meta = frame_of_votes(np.ones((1, votes.shape[1]), dtype=np.int32)).iloc[:0]
     table = dd.from_delayed(frames, meta=meta, verify_meta=False)
-    table.to_parquet(os.fspath(path), write_index=False)
+    table.to_parquet(path, write_index=False, name_function=name_of_part)
+
+
+def name_of_part(partition: int) -> str:
+    """Name of a file; by name, files are in the order of partitions."""
+    return f"part-{partition:06d}.parquet"
 
 
 def frame_of_votes(votes: npt.NDArray[np.int32]) -> Any:

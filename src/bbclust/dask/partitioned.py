@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import dask.array as da
 import numpy as np
+import numpy.typing as npt
 from dask import is_dask_collection
 from sklearn.utils.validation import check_is_fitted
 
@@ -46,6 +48,7 @@ from bbclust.dask.sending import check_sendable
 from bbclust.dask.session import Session
 from bbclust.ensemble import Progress
 from bbclust.entropy import entropy, mean_pairwise_entropy, worst_pair
+from bbclust.importance import VariableImportance
 from bbclust.precision import Precision
 from bbclust.priors import (
     ElicitedPrior,
@@ -111,6 +114,7 @@ class PartitionedFit(BBC):
             Watchers(self, "replicas", X) as watchers,
         ):
             table = survey(self._session, self, rows_of(self, X, reset=True))
+            self._tell(f"{table.n} rows in {table.n_partitions} partitions")
             run: Any = self._prepare_partitions(table)
             if self.n_replicas == "auto":
                 replicas, trace = self._run_until_precise(run, watchers)
@@ -121,6 +125,10 @@ class PartitionedFit(BBC):
             notice = getattr(run.prior, "notice", None)
             if notice is not None:
                 warnings.warn(notice, UserWarning, stacklevel=3)
+
+    def _tell(self, what: str) -> None:
+        if self.verbose:
+            print(f"{type(self).__name__}: {what}", flush=True)
 
     def _prepare_partitions(self, table: PartitionedTable) -> PartitionedRun:
         """Reference, prior and plan (Algorithm 3, steps 2 to 6)."""
@@ -133,6 +141,7 @@ class PartitionedFit(BBC):
             plan.seed,
             max_iter=plan.max_iter,
             tolerance=plan.tolerance,
+            tell=self._tell,
         )
         n_first = AUTO_BLOCK if self.n_replicas == "auto" else int(self.n_replicas)
         first = next(batches(range(n_first), plan.resampling, table.d))
@@ -268,6 +277,16 @@ class PartitionedFit(BBC):
             )
         return votes_of(rows_of(self, X, reset=False), self._voters)
 
+    def replica_labels(self, X: Any) -> Iterator[npt.NDArray[np.int32]]:
+        """Labels by one replica after the other, see :meth:`bbclust.BBC.replica_labels`."""
+        _need_rows_in_memory("replica_labels", X)
+        return super().replica_labels(X)
+
+    def variable_importance(self, X: Any = None) -> VariableImportance:
+        """What each variable tells, see :meth:`bbclust.BBC.variable_importance`."""
+        _need_rows_in_memory("variable_importance", X)
+        return super().variable_importance(X)
+
     def write_memberships(self, path: str | os.PathLike[str]) -> None:
         """Write label, entropy and memberships of every row of ``fit`` to Parquet.
 
@@ -278,7 +297,8 @@ class PartitionedFit(BBC):
         Parameters
         ----------
         path : str or path
-            A directory, or an address that Dask can write to.
+            A new directory, or an address that Dask can write to. Sorted by name, its files are in
+            the order of partitions.
         """
         check_is_fitted(self)
         if not isinstance(self._run, PartitionedRun):
@@ -321,6 +341,11 @@ def check_for_partitions(
                 f"{what} cannot be used with a partitioned table: leave it out, or fit a table in "
                 "memory."
             )
+
+
+def _need_rows_in_memory(what: str, X: Any) -> None:
+    if is_dask_collection(X):
+        raise TypeError(f"{what} needs rows in memory: pass a sample of X that was computed.")
 
 
 def _numbered_by(prior: Any, reference: Reference, d: int) -> Reference:

@@ -115,8 +115,12 @@ def cluster_partitions(
     *,
     max_iter: int,
     tolerance: float,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Cut:
-    """Centres of the reference partition: the best start on a sample, refined on all rows."""
+    """Centres of the reference partition: the best start on a sample, refined on all rows.
+
+    ``tell`` hears how far it is, in words.
+    """
     numbers = sample_numbers(table.n, SAMPLE, seed, Stage.REFERENCE_SAMPLE)
     wanted = shared("sample-numbers", (numbers,))
     (sample,) = pick_rows(session, table, wanted, 1, len(numbers) * table.d)
@@ -125,12 +129,15 @@ def cluster_partitions(
         session, cluster(sample, table.center, n_clusters, seed, max_iter, tolerance)
     )
     cut = Cut(found.centers, table.center, found.n_iter)
+    tell(f"{len(numbers)} rows clustered")
     if len(numbers) == table.n:  # nothing is left to refine
         return cut
-    for _ in range(max_iter):
+    for i in range(max_iter):
         before, cut = cut, _pass(session, table, cut)
         moved = cut.centers - before.centers
-        if float(np.einsum("kf,kf->", moved, moved)) <= tolerance:
+        square = float(np.einsum("kf,kf->", moved, moved))
+        tell(f"pass {i + 1} moved the centres by {square**0.5:.3g} (ends at {tolerance**0.5:.3g})")
+        if square <= tolerance:
             break
     return cut
 
