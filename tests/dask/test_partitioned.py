@@ -12,7 +12,7 @@ import pytest
 from distributed import Client, LocalCluster
 from numpy.testing import assert_allclose, assert_equal
 
-from bbclust import BBC
+from bbclust import BBC, pairwise_entropy
 from bbclust.dask import DaskBBC, drawn_replicas, reference
 from bbclust.priors import (
     ElicitedPrior,
@@ -149,6 +149,17 @@ def test_drawn_rows_are_all_that_replicas_see(client):
     model.fit(da.from_array(values, chunks=1000))
     local = BBC(2, n_replicas=3, n_draws=40, random_state=0).fit(values)
     assert_allclose(model.replica_centers_, local.replica_centers_, rtol=1e-10)
+
+
+def test_means_are_those_of_the_sample(client, monkeypatch):
+    monkeypatch.setattr(reference, "SAMPLE_VALUES", 2 * 50)
+    model = fit(chunked(), client)
+    numbers = reference.sample_of(model._run.table, model._run.plan.seed)
+    assert len(numbers) == 50
+    assert model.mean_entropy_ == pytest.approx(np.asarray(model.entropy_)[numbers].mean())
+    shares = np.asarray(model.memberships_)[numbers]
+    assert_allclose(model.cluster_shares_, shares.mean(axis=0))
+    assert_allclose(model.pairwise_entropy_, pairwise_entropy(shares))
 
 
 def test_draws_are_bounded_by_default(client):

@@ -15,11 +15,11 @@ from dask.delayed import Delayed
 from distributed import Future
 
 from bbclust.alignment import align, overlap_matrix
-from bbclust.bootstrap import Resampling
-from bbclust.dask.draws import PickedRows, list_drawn_rows, merged, pick_rows
+from bbclust.bootstrap import Resampling, drawn_rows
+from bbclust.dask.draws import PickedRows, merged, pick_rows
 from bbclust.dask.partitions import PartitionedTable
 from bbclust.dask.passes import Task, shared, start
-from bbclust.dask.reference import Reference
+from bbclust.dask.reference import Reference, sample_of
 from bbclust.dask.session import Session
 from bbclust.ensemble import Progress, run_block
 from bbclust.priors import PreparedPrior
@@ -54,11 +54,14 @@ class DrawnRows:
         The rows that each block draws.
     evaluation : future
         The evaluation rows.
+    sample : future
+        The sample that stands for all rows.
     """
 
     blocks: list[range]
     rows: list[Future]
     evaluation: Future
+    sample: Future
 
 
 def batches(replicas: range, resampling: Resampling, d: int) -> Iterator[range]:
@@ -88,24 +91,36 @@ def start_drawing(
     plan: Plan,
     blocks: list[range],
     along: Sequence[Delayed] = (),
+    read: Sequence[Delayed] | None = None,
 ) -> tuple[DrawnRows, list[Future]]:
-    """Pick the rows that blocks of replicas draw, and the evaluation rows, by one pass.
+    """Pick the rows that blocks of replicas draw, those of evaluation and a sample, by one pass.
 
-    What stands in ``along`` is computed by the same pass.
+    What stands in ``along`` is computed by the same pass, if it is made of the same ``read``.
     """
-    task = Task(session, "list-drawn-rows", list_wanted)
-    wanted = task(plan, table.n, blocks)
+    sample = sample_of(table, plan.seed)
+    others = shared("sample-numbers", (plan.evaluation_rows, sample))
+    list_rows = Task(session, "list-drawn-rows", list_wanted)
+    wanted = list_rows(others, plan.resampling, table.n, plan.seed, blocks)
     n_replicas = blocks[-1].stop - blocks[0].start
-    n_values = n_replicas * _rows_of_replica(plan.resampling) * table.d
-    picked = pick_rows(session, table, wanted, len(blocks) + 1, n_values)
+    n_rows = n_replicas * _rows_of_replica(plan.resampling) + len(sample)
+    picked = pick_rows(session, table, wanted, len(blocks) + 2, n_rows * table.d, read)
     futures = start(session, [*along, *picked])
-    evaluation, *rows = futures[len(along) :]
-    return DrawnRows(blocks, rows, evaluation), futures[: len(along)]
+    evaluation, of_sample, *rows = futures[len(along) :]
+    return DrawnRows(blocks, rows, evaluation, of_sample), futures[: len(along)]
 
 
-def list_wanted(plan: Plan, n: int, blocks: Sequence[range]) -> tuple[npt.NDArray[np.int64], ...]:
-    """The evaluation rows, and the rows that each block draws; a task."""
-    return (plan.evaluation_rows, *list_drawn_rows(plan.resampling, n, plan.seed, blocks))
+def list_wanted(
+    others: tuple[npt.NDArray[np.int64], ...],
+    resampling: Resampling,
+    n: int,
+    seed: int,
+    blocks: Sequence[range],
+) -> tuple[npt.NDArray[np.int64], ...]:
+    """Other rows, and those that replicas of each block draw.
+
+    A task, so that nobody has to send these numbers around.
+    """
+    return (*others, *(drawn_rows(resampling, n, seed, replicas) for replicas in blocks))
 
 
 def run_drawn(

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from dask.delayed import Delayed
 
-from bbclust.bootstrap import Resampling, drawn_rows
 from bbclust.dask.partitions import PartitionedTable
 from bbclust.dask.passes import FAN_IN, Task, each_partition, shared
 from bbclust.dask.session import Session
@@ -46,15 +45,13 @@ def sample_numbers(n: int, at_most: int, seed: int, stage: Stage) -> Numbers:
     return np.sort(sample).astype(np.int64)
 
 
-def list_drawn_rows(
-    resampling: Resampling, n: int, seed: int, blocks: Sequence[range]
-) -> tuple[Numbers, ...]:
-    """Rows that some replica of each block draws; a task, so that no client sends them around."""
-    return tuple(drawn_rows(resampling, n, seed, replicas) for replicas in blocks)
-
-
 def pick_rows(
-    session: Session, table: PartitionedTable, wanted: Delayed, n_sets: int, n_values: float
+    session: Session,
+    table: PartitionedTable,
+    wanted: Delayed,
+    n_sets: int,
+    n_values: float,
+    read: Sequence[Delayed] | None = None,
 ) -> list[Delayed]:
     """Several sets of rows, each of which ends up whole on one worker.
 
@@ -65,13 +62,17 @@ def pick_rows(
     n_sets : int
     n_values : float
         Numbers in all of these rows, about.
+    read : list of Delayed, optional
+        The partitions, if others look at them too.
 
     Returns
     -------
     list of Delayed PickedRows
     """
     offsets = shared("first-rows", table.offsets)
-    parts = each_partition(session, "pick-rows", pick_from_partition, table.rows, wanted, offsets)
+    parts = each_partition(
+        session, "pick-rows", pick_from_partition, table.rows, wanted, offsets, read=read
+    )
     together = int(_COLLECTED * table.n_partitions / max(n_values, 1))
     size = min(max(together, 1), FAN_IN)
     collect = Task(session, "collect-rows", join_sets)

@@ -78,7 +78,8 @@ class DaskBBC(OnCluster, PartitionedFit):
     the workers. It is read partition by partition:
 
     1. once to count the rows and to check them;
-    2. once for a sample of 100,000 rows, on which the starts of the reference partition are tried;
+    2. once for a sample of 100,000 rows (fewer if they have more than 335 columns), on which the
+       starts of the reference partition are tried;
     3. once for every Lloyd iteration over all rows, until the centres move less than ``tol``, a few
        times as a rule (``max_iter`` times at most; never if the sample holds all rows);
     4. once for the exact means and covariances that the prior is made of and, in the same pass, for
@@ -95,9 +96,10 @@ class DaskBBC(OnCluster, PartitionedFit):
       ``reference_labels_`` are Dask arrays with the partitions of X, computed when they are asked
       for, together in one pass (``dask.compute(model.labels_, model.entropy_)``);
       :meth:`write_memberships` streams them to Parquet;
-    - mean entropies, ``cluster_shares_`` and ``mc_trace_`` are those of at most 4,096 evaluation
-      rows, a fixed sample; ``model.entropy_.mean().compute()`` is the mean over all rows;
-    - priors other than mixtures and samplers see the sample of 100,000 rows, by one more pass;
+    - mean entropies and ``cluster_shares_`` are means over the sample of 100,000 rows, and
+      ``mc_trace_`` is about at most 4,096 evaluation rows; ``model.entropy_.mean().compute()`` is
+      the mean over all rows;
+    - priors other than mixtures and samplers are prepared with that sample;
     - ``sample_weight``, ``reference_labels``, ``clusterer``, ``resampling="rubin"`` and
       ``votes="drawn"`` are refused, and so are questions that need all rows, such as
       ``comembership``.

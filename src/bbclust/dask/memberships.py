@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
 import dask
@@ -18,9 +19,10 @@ import numpy.typing as npt
 from dask.delayed import delayed
 
 from bbclust._native import ISAS, engine, using_isa
+from bbclust.dask.draws import PickedRows
 from bbclust.dask.partitions import first_bad_value
 from bbclust.dask.reference import Cut
-from bbclust.entropy import entropy
+from bbclust.entropy import entropy, mean_pairwise_entropy
 from bbclust.table import Floats
 from bbclust.voters import CenterVoters
 from bbclust.voting import membership_se, memberships
@@ -112,6 +114,31 @@ def label_by_cut(rows: Floats, cut: Cut, isa: str) -> npt.NDArray[np.int32]:
     """Reference labels of the rows of a partition; a task."""
     with _at_most(isa):
         return cut.labels(rows)
+
+
+@dataclass(frozen=True)
+class MembershipSummary:
+    """Means over some rows.
+
+    Attributes
+    ----------
+    shares : ndarray of shape (K,)
+        Of the memberships.
+    entropy : float
+    pairwise_entropy : ndarray of shape (K, K)
+    """
+
+    shares: Array
+    entropy: float
+    pairwise_entropy: Array
+
+
+def summarize_memberships(sample: PickedRows, voters: CenterVoters) -> MembershipSummary:
+    """Means over the rows of a sample; a task."""
+    shares = memberships(voters.vote(sample.rows))
+    return MembershipSummary(
+        shares.mean(axis=0), float(entropy(shares).mean()), mean_pairwise_entropy(shares)
+    )
 
 
 def write_parquet(votes: da.Array, path: str | os.PathLike[str]) -> None:

@@ -12,6 +12,7 @@ import dask.array as da
 import numpy as np
 import numpy.typing as npt
 from dask import is_dask_collection
+from distributed import Future
 from sklearn.utils.validation import check_is_fitted
 
 from bbclust import validation as check
@@ -27,18 +28,19 @@ from bbclust.dask.drawn_replicas import (
 )
 from bbclust.dask.draws import PickedRows, pick_rows, sample_numbers
 from bbclust.dask.memberships import (
+    MembershipSummary,
     entropies_of,
     labels_of,
     membership_se_of,
     memberships_of,
     reference_labels_of,
+    summarize_memberships,
     votes_of,
     write_parquet,
 )
 from bbclust.dask.partitions import PartitionedTable, rows_of, survey
-from bbclust.dask.passes import result_of, shared
+from bbclust.dask.passes import partitions_of, result_of, shared
 from bbclust.dask.reference import (
-    SAMPLE,
     Reference,
     cluster_partitions,
     cross_products,
@@ -47,7 +49,7 @@ from bbclust.dask.reference import (
 from bbclust.dask.sending import check_sendable
 from bbclust.dask.session import Session
 from bbclust.ensemble import Progress
-from bbclust.entropy import entropy, mean_pairwise_entropy, worst_pair
+from bbclust.entropy import worst_pair
 from bbclust.importance import VariableImportance
 from bbclust.precision import Precision
 from bbclust.priors import (
@@ -67,7 +69,6 @@ from bbclust.voting import (
     count_votes,
     mean_entropy_moves,
     membership_se,
-    memberships,
     pairwise_entropy_moves,
     standard_error,
 )
@@ -83,7 +84,8 @@ _BY_MOMENTS = (ElicitedPrior, MixturePrior, ModelPrior, SamplerPrior, StudentMix
 class PartitionedRun:
     """Everything that replicas depend on; kept so that more of them can be added.
 
-    ``ahead`` holds rows that were picked by the pass of another stage, until they are used.
+    ``ahead`` holds rows that were picked by the pass of another stage until they are used, and
+    ``sample`` those of the last pass until the attributes are set.
     """
 
     table: PartitionedTable
@@ -91,6 +93,7 @@ class PartitionedRun:
     prior: PreparedPrior | None
     plan: Plan
     ahead: list[DrawnRows] = field(default_factory=list)
+    sample: list[Future] = field(default_factory=list)
 
 
 class PartitionedFit(BBC):
@@ -146,17 +149,16 @@ class PartitionedFit(BBC):
         n_first = AUTO_BLOCK if self.n_replicas == "auto" else int(self.n_replicas)
         first = next(batches(range(n_first), plan.resampling, table.d))
         blocks = cut_into_blocks(first, session.n_threads, self.block_size)
-        products = cross_products(session, table, cut)
-        drawn, (added,) = start_drawing(session, table, plan, blocks, along=[products])
+        read = partitions_of(table.rows)
+        products = cross_products(session, table, cut, read)
+        drawn, (added,) = start_drawing(session, table, plan, blocks, along=[products], read=read)
         reference = reference_from(cut, added.result())
         check.check_no_cluster_is_empty(reference.of_rows(np.zeros((0, table.d))))
         prior = None
         if plan.resampling.uses_prior:
             chosen = ElicitedPrior() if self.prior is None else self.prior
             reference = _numbered_by(chosen, reference, table.d)
-            prepared = _prepare_prior(
-                session, table, reference, plan.seed, chosen, float(self.prior_scale)
-            )
+            prepared = _prepare_prior(chosen, reference, drawn.sample, float(self.prior_scale))
             prior = check_prepared(prepared, table.d)
         return PartitionedRun(table, reference, prior, plan, [drawn])
 
@@ -187,6 +189,7 @@ class PartitionedFit(BBC):
             found, enough = run_drawn(
                 self._session, setting, drawn, lambda end: progress(end - replicas.start)
             )
+            run.sample[:] = [drawn.sample]
             parts.append(found)
             if enough:
                 break
@@ -219,17 +222,20 @@ class PartitionedFit(BBC):
         self.n_votes_ = da.full(run.table.n, replicas.n_replicas, chunks=run.table.rows.chunks[0])
         self.n_undrawn_ = 0
 
-        labels = replicas.evaluation_labels
-        counts = count_votes(labels, run.reference.n_clusters)
-        shares = memberships(counts)
-        self.cluster_shares_ = shares.mean(axis=0)
-        self.mean_entropy_ = float(entropy(shares).mean())
+        summarize = self._session.submit(
+            "summarize-memberships", summarize_memberships, run.sample.pop(), voters
+        )
+        summary: MembershipSummary = summarize.result()
+        self.cluster_shares_ = summary.shares
+        self.mean_entropy_ = summary.entropy
         self.mean_entropy_se_ = trace[-1].mean_entropy_se
-        self.pairwise_entropy_ = mean_pairwise_entropy(shares)
+        self.pairwise_entropy_ = summary.pairwise_entropy
         self.worst_pair_ = worst_pair(self.pairwise_entropy_)
         self.max_pairwise_entropy_ = self.max_pairwise_entropy_se_ = 0.0
         if self.worst_pair_ is not None:
             self.max_pairwise_entropy_ = float(self.pairwise_entropy_[self.worst_pair_])
+            labels = replicas.evaluation_labels
+            counts = count_votes(labels, run.reference.n_clusters)
             self.max_pairwise_entropy_se_ = standard_error(
                 pairwise_entropy_moves(labels, counts, np.ones(len(counts)), self.worst_pair_)
             )
@@ -355,26 +361,13 @@ def _numbered_by(prior: Any, reference: Reference, d: int) -> Reference:
     return reference.renumbered(prior.number_clusters(reference.of_rows(np.zeros((0, d)))))
 
 
-def _prepare_prior(
-    session: Session,
-    table: PartitionedTable,
-    reference: Reference,
-    seed: int,
-    prior: Any,
-    scale: float,
-) -> Any:
-    """F0, from sizes, means and covariances of the clusters or, if these are not enough, a sample.
-
-    The sample takes one more pass.
-    """
+def _prepare_prior(prior: Any, reference: Reference, sample: Future, scale: float) -> Any:
+    """F0, from sizes, means and covariances of the clusters or, if these will not do, from rows."""
     if type(prior) in _BY_MOMENTS:
-        nothing = reference.of_rows(np.zeros((0, table.d)))
-        return prior.prepare(reference.moments, nothing, scale)
-    numbers = sample_numbers(table.n, SAMPLE, seed, Stage.REFERENCE_SAMPLE)
-    wanted = shared("sample-numbers", (numbers,))
-    (node,) = pick_rows(session, table, wanted, 1, len(numbers) * table.d)
-    sample: PickedRows = result_of(session, node)
-    return prior.prepare(sample.rows, reference.of_rows(sample.rows), scale)
+        no_rows = np.zeros((0, reference.centers.shape[1]))
+        return prior.prepare(reference.moments, reference.of_rows(no_rows), scale)
+    picked: PickedRows = sample.result()
+    return prior.prepare(picked.rows, reference.of_rows(picked.rows), scale)
 
 
 def sample_partitions(session: Session, estimator: Any, X: Any, seed: int, at_most: int) -> Floats:

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 import dask.array as da
+import numpy as np
 from dask.delayed import Delayed, delayed
 from distributed import Future
 
@@ -52,12 +53,49 @@ def shared(name: str, value: Any) -> Delayed:
 
 
 def each_partition(
-    session: Session, name: str, function: Callable[..., Any], rows: da.Array, *arguments: Any
+    session: Session,
+    name: str,
+    function: Callable[..., Any],
+    rows: da.Array,
+    *arguments: Any,
+    read: Sequence[Delayed] | None = None,
 ) -> list[Delayed]:
-    """``function(rows of partition i, i, *arguments)`` for all i."""
-    task = Task(session, name, function)
-    # the graph of the rows alone is optimised, so that two passes in one read each partition once
-    return [task(part, i, *arguments) for i, part in enumerate(rows.to_delayed().ravel())]
+    """``function(rows of partition i, i, *arguments)`` for all i.
+
+    Reading a partition and looking at it is one task, unless the partitions are given as ``read``
+    (:func:`partitions_of`): then several functions can look at what is read once.
+    """
+    if read is not None:
+        task = Task(session, name, function)
+        return [task(part, i, *arguments) for i, part in enumerate(read)]
+    blocks = rows.map_blocks(
+        look_at_block,
+        version=__version__,
+        isa=session.isa,
+        function=function,
+        arguments=list(arguments),
+        name=f"{name}-{uuid4().hex}",
+        dtype=object,
+        meta=np.empty((0, 0), dtype=object),
+    )
+    return partitions_of(blocks)
+
+
+def look_at_block(
+    rows: Any,
+    version: str,
+    isa: str,
+    function: Callable[..., Any],
+    arguments: list[Any],
+    block_id: Any = None,
+) -> Any:
+    """What a function finds in a partition; a task."""
+    return run_task(version, isa, function, rows, block_id[0], *arguments)
+
+
+def partitions_of(rows: da.Array) -> list[Delayed]:
+    """Every partition as a node."""
+    return list(rows.to_delayed().ravel())
 
 
 def joined_in_order(

@@ -30,6 +30,7 @@ from bbclust.voting import nearest_center
 Array = npt.NDArray[np.float64]
 
 SAMPLE = 100_000  # rows on which the starts are tried: more of them rarely find other clusters
+SAMPLE_VALUES = 2**25  # numbers in these rows, at most: 256 MB in float64
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def cluster_partitions(
 
     ``tell`` hears how far it is, in words.
     """
-    numbers = sample_numbers(table.n, SAMPLE, seed, Stage.REFERENCE_SAMPLE)
+    numbers = sample_of(table, seed)
     wanted = shared("sample-numbers", (numbers,))
     (sample,) = pick_rows(session, table, wanted, 1, len(numbers) * table.d)
     cluster = Task(session, "cluster-sample", cluster_sample)
@@ -140,6 +141,12 @@ def cluster_partitions(
         if square <= tolerance:
             break
     return cut
+
+
+def sample_of(table: PartitionedTable, seed: int) -> npt.NDArray[np.int64]:
+    """Numbers of the rows that stand for all where these would be too many."""
+    at_most = max(min(SAMPLE, SAMPLE_VALUES // table.d), 1)
+    return sample_numbers(table.n, at_most, seed, Stage.REFERENCE_SAMPLE)
 
 
 def cluster_sample(
@@ -266,10 +273,12 @@ class CrossProducts:
     products: Array
 
 
-def cross_products(session: Session, table: PartitionedTable, cut: Cut) -> Delayed:
+def cross_products(
+    session: Session, table: PartitionedTable, cut: Cut, read: Sequence[Delayed] | None = None
+) -> Delayed:
     """One pass that adds up what the covariances of the clusters are made of."""
     centers = shared("centers", cut)
-    parts = each_partition(session, "sum-products", sum_products, table.rows, centers)
+    parts = each_partition(session, "sum-products", sum_products, table.rows, centers, read=read)
     return joined_in_order(session, "add-products", add_products, parts)
 
 
