@@ -1,6 +1,7 @@
 """DaskBBC of Dask arrays and data frames: the same for any cluster and any partitioning."""
 
 import os
+import pickle
 import signal
 
 import dask
@@ -12,7 +13,7 @@ import pytest
 from distributed import Client, LocalCluster
 from numpy.testing import assert_allclose, assert_equal
 
-from bbclust import BBC, pairwise_entropy
+from bbclust import BBC, load_model, pairwise_entropy
 from bbclust.dask import DaskBBC, drawn_replicas, reference
 from bbclust.priors import (
     ElicitedPrior,
@@ -347,3 +348,13 @@ def test_a_worker_that_is_killed_changes_nothing(client):
     assert not victims
     assert_equal(mine.replica_centers_, expected.replica_centers_)
     assert_equal(mine.mean_entropy_, expected.mean_entropy_)
+
+
+def test_a_model_can_be_saved_and_pickled(client, tmp_path):
+    model = fit(chunked(), client)
+    model.save(tmp_path / "model.bbc")
+    assert_equal(
+        load_model(tmp_path / "model.bbc").predict_proba(X), np.asarray(model.memberships_)
+    )
+    copied = pickle.loads(pickle.dumps(model))
+    assert_equal(np.asarray(copied.memberships_), np.asarray(model.memberships_))
