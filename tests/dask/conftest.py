@@ -7,8 +7,15 @@ pytest.importorskip("distributed")
 import dask
 from distributed import Client, LocalCluster
 
-# Processes start slowly on a busy machine.
-dask.config.set({"distributed.comm.timeouts.connect": "60s"})
+dask.config.set(
+    {
+        # Processes start slowly on a busy machine.
+        "distributed.comm.timeouts.connect": "60s",
+        # A LocalCluster looks for a dead worker only after a while, and gives it up if that is
+        # just when a test has killed it again.
+        "distributed.deploy.lost-worker-timeout": "1h",
+    }
+)
 
 
 def start_cluster(n_workers, **options):

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from dask.utils import format_bytes
 from distributed import CancelledError, Client, KilledWorker
+from distributed.comm import CommClosedError
 
 
 class WorkersKeepDyingError(Exception):
@@ -39,7 +40,7 @@ def in_one_sentence(client: Client, if_lost: str) -> Iterator[None]:
             f"Workers died again and again{task}, most likely for want of memory{limit}: give "
             "workers more memory (memory_limit) or fewer threads, or lower n_draws."
         ) from error
-    except (CancelledError, OSError, RuntimeError) as error:
+    except Exception as error:
         if is_disconnection(error) or client.status != "running":
             raise ConnectionError(
                 f"The connection to the scheduler {address} was lost: {if_lost}."
@@ -53,8 +54,11 @@ def in_one_sentence(client: Client, if_lost: str) -> Iterator[None]:
 
 
 def is_disconnection(error: BaseException) -> bool:
-    """Whether tasks were cancelled because the scheduler is gone."""
-    return getattr(error, "reason", None) == "scheduler-connection-lost"
+    """Whether the scheduler is gone."""
+    return (
+        isinstance(error, CommClosedError)
+        or getattr(error, "reason", None) == "scheduler-connection-lost"
+    )
 
 
 def _memory_limit(client: Client) -> str:

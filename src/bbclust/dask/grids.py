@@ -101,6 +101,7 @@ class _GridUnderWay:
             ended.result if isinstance(ended.result, Lost) else self._session.fetch(ended.result)
         )
         if isinstance(found, Lost):
+            self._shared.may_be_gone()
             self._start(purpose)
             return
         self._shared.was_of_use()

@@ -130,6 +130,7 @@ class _Tree:
         self._tasks.start(Piece(0, block), name, _run_block, self._shared.future(), replicas)
 
     def _start_again(self, piece: Piece) -> None:
+        self._shared.may_be_gone()
         for block in self._below(piece):
             self._start_block(block)
 

@@ -73,14 +73,6 @@ class Session:
         """Tasks that are handed back as they end; what is not done at the end is cancelled."""
         return _tasks(self)
 
-    def settle(self, future: Future) -> Future | Lost:
-        """A task that has ended, if its result is there; its error is raised."""
-        if future.status == "error":
-            future.result()
-        if future.status == "finished":
-            return future
-        return self.fetch(future)
-
     def fetch(self, future: Future) -> Any:
         """The result of a task, or :class:`Lost`; its error is raised."""
         try:
@@ -115,13 +107,14 @@ class Lost:
 
 
 class Shared:
-    """Something large, of which every worker gets a copy when it is first needed.
+    """Something large that is sent to a worker once; others get it from there when they need it.
 
-    When all workers that hold it are gone it is sent again.
+    When all workers that hold it are gone it is sent again. It is not sent to all of them at
+    first: the scheduler would wait for ever for one that dies meanwhile.
     """
 
     def __init__(self, session: Session, name: str, value: Any) -> None:
-        self._session = session
+        self._client = session.client
         self._name = name
         self._value = value
         self._future: Future | None = None
@@ -129,18 +122,34 @@ class Shared:
 
     def future(self) -> Future:
         """Stands for it among the arguments of a task."""
-        if self._future is None or self._future.status != "finished":
+        while self._future is None:
             self._n_sendings += 1
             if self._n_sendings > MAX_SENDINGS:
                 raise WorkersKeepDyingError
             key = _unique(self._name)
-            sent = self._session.client.scatter({key: self._value}, broadcast=True)
-            self._future = sent[key]
+            try:
+                self._future = self._client.scatter({key: self._value})[key]
+            except TimeoutError:
+                raise RuntimeError(
+                    "All workers are gone and no other has come: start some and fit again."
+                ) from None
+            except Exception:  # of whatever kind, if a worker died on the way
+                if self._n_sendings == MAX_SENDINGS:
+                    raise
         return self._future
 
     def was_of_use(self) -> None:
         """A task that needs it has ended well, so it may be sent again as often as at first."""
         self._n_sendings = 1
+
+    def may_be_gone(self) -> None:
+        """A task that needs it was lost: look whether a worker still has it."""
+        # The future need not know: what is lost while it is being sent is not told.
+        if self._future is not None and (
+            self._future.status != "finished"
+            or not any(self._client.who_has([self._future]).values())
+        ):
+            self._future = None
 
 
 @dataclass(frozen=True)
@@ -182,8 +191,12 @@ class Tasks:
         for future in self._under_way:
             if future not in self._purposes:
                 continue
+            if future.status in ("pending", "lost"):  # it is being computed again
+                self._under_way.add(future)
+                continue
             purpose = self._purposes.pop(future)
-            yield Ended(purpose, self._session.settle(future))
+            there = future.status == "finished"
+            yield Ended(purpose, future if there else self._session.fetch(future))
 
     def cancel(self, which: Callable[[Any], bool]) -> None:
         """Forget the tasks for some purposes."""
