@@ -7,6 +7,7 @@ from pathlib import Path
 from bbclust.cli import options as o
 from bbclust.cli.k_range import parse_k, parse_scales
 from bbclust.cli.method import Method
+from bbclust.cli.on_dask import ClusterOptions, refuse_cluster_options, run_on_dask
 from bbclust.cli.preparation import default_out, make_source, prepare
 from bbclust.cli.run import Output, run
 
@@ -38,6 +39,10 @@ def analyze(
     fast: o.Fast = False,
     seed: o.Seed = 0,
     jobs: o.Jobs = -1,
+    engine: o.EngineKind = o.Engine.local,
+    workers: o.Workers = None,
+    memory_limit: o.MemoryLimit = None,
+    scheduler: o.Scheduler = None,
     out: o.OutDirectory = None,
     force: o.Force = False,
     resume: o.Resume = False,
@@ -75,4 +80,10 @@ def analyze(
         missing=missing.value,
     )
     where = default_out(file, "-bbclust") if out is None else Path(out)
-    run("analyze", prepare(source, scale.value), method, Output(where, force, resume, json, quiet))
+    output = Output(where, force, resume, json, quiet)
+    cluster = ClusterOptions(scheduler, workers, memory_limit)
+    if engine is o.Engine.dask:
+        run_on_dask(source, scale.value, method, cluster, output)
+        return
+    refuse_cluster_options(cluster)
+    run("analyze", prepare(source, scale.value), method, output)

@@ -10,6 +10,7 @@ import typer
 _READING = "How to read the file"
 _COLUMNS = "Columns and rows"
 _METHOD = "Method"
+_CLUSTER = "Tables larger than memory"
 _OUTPUT = "Output"
 
 
@@ -57,6 +58,13 @@ class Votes(str, Enum):
     auto = "auto"
     drawn = "drawn"
     all = "all"
+
+
+class Engine(str, Enum):
+    """Where the work is done."""
+
+    local = "local"
+    dask = "dask"
 
 
 File = Annotated[
@@ -230,6 +238,42 @@ MinConfidence = Annotated[
     float | None,
     typer.Option(
         help="Label -1 where the largest membership is below it.", rich_help_panel=_METHOD
+    ),
+]
+
+EngineKind = Annotated[
+    Engine,
+    typer.Option(
+        "--engine",
+        help="dask reads Parquet, a file or a directory of files, in partitions by workers.",
+        rich_help_panel=_CLUSTER,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        help="Worker processes to start for --engine dask. One for each core.",
+        rich_help_panel=_CLUSTER,
+    ),
+]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(
+        "--memory-limit",
+        metavar="SIZE",
+        help="Memory of each of these workers, such as 1GiB. An equal part of what there is.",
+        rich_help_panel=_CLUSTER,
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="A Dask cluster that runs already, such as tcp://10.0.0.1:8786.",
+        rich_help_panel=_CLUSTER,
     ),
 ]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -18,8 +19,11 @@ from pathlib import Path
 
 from bbclust.cli.errors import CommandError
 
+ASSIGNMENTS = "assignments"  # a directory of Parquet files, for tables larger than memory
+
 # The names of all that a command writes into its directory. Only these are ever replaced.
 OUTPUT_FILES = (
+    ASSIGNMENTS,
     "assignments.csv",
     "assignments.parquet",
     "model.bbc",
@@ -28,6 +32,7 @@ OUTPUT_FILES = (
     "summary.json",
 )
 _PARTIAL = ".partial"
+_PART = re.compile(r"part-\d+\.parquet")
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,7 @@ def new_directory(out: Path, *, force: bool, resume: bool = False) -> Iterator[W
         _remove(work.files)
         work.files.mkdir()
         yield work
-        for file in work.files.iterdir():
+        for file in work.files.rglob("*"):
             _flush(file)
         _flush(work.files)
         _move_into_place(work)
@@ -151,6 +156,9 @@ def _check_replaceable(out: Path, force: bool) -> None:
     if not force:
         raise CommandError(f"{out}: the directory exists: say --force to replace it, or --out.")
     foreign = [name for name in held if name not in OUTPUT_FILES]
+    if (out / ASSIGNMENTS).exists():
+        parts = sorted(entry.name for entry in (out / ASSIGNMENTS).iterdir())
+        foreign += [name for name in parts if not _PART.fullmatch(name)]
     if foreign:
         raise CommandError(
             f"{out}: the directory holds {foreign[0]!r}, which bbclust did not write, so it is not "

@@ -16,6 +16,7 @@ CLASSES_SHOWN = 20
 FILES = {
     "report.html": "open it in a browser",
     "assignments.csv": "label and memberships of every row, also as .parquet",
+    "assignments": "label and memberships of every row, one Parquet file per partition",
     "selection.csv": "both measures for every K",
     "summary.json": "all figures, for programs",
     "model.bbc": "for bbclust predict",

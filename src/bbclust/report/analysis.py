@@ -27,6 +27,32 @@ PACKAGES = ("bbclust", "numpy", "scipy", "scikit-learn", "bokeh")
 
 
 @dataclass(frozen=True)
+class WholeTable:
+    """Counts over all rows of a table, where an analysis holds a sample of them.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (K,)
+        Rows of each cluster.
+    entropies : ndarray of shape (K,)
+        Their entropies, added up.
+    agreed_rows : int
+        Rows on which all votes agree.
+    rows_in_between : int
+        Rows on which no cluster has ``CLEAR_SHARE`` of the votes.
+    """
+
+    sizes: npt.NDArray[np.int64]
+    entropies: Array
+    agreed_rows: int
+    rows_in_between: int
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.sizes.sum())
+
+
+@dataclass(frozen=True)
 class Analysis:
     """What an analysis of n rows and d columns into K clusters produced.
 
@@ -72,6 +98,8 @@ class Analysis:
         What other methods say of K: the result of ``compare_baselines``.
     notes : sequence of str
         What a reader should know besides, such as warnings.
+    whole : WholeTable, or None
+        Counts over all rows, if X holds a sample of them.
     """
 
     model: FittedEnsemble
@@ -99,10 +127,12 @@ class Analysis:
     seconds: Mapping[str, float] = field(default_factory=dict)
     baselines: Sequence[KChoice] | None = None
     notes: Sequence[str] = ()
+    whole: WholeTable | None = None
 
     @property
     def n_rows(self) -> int:
-        return len(self.X)
+        """Rows of the table, of which X may hold a sample."""
+        return len(self.X) if self.whole is None else self.whole.n_rows
 
     @property
     def n_clusters(self) -> int:

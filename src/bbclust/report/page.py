@@ -305,6 +305,12 @@ def _sample_text(analysis: Analysis, shown: ShownRows) -> str:
     m, n = len(shown.rows), analysis.n_rows
     if m == n:
         return ""
+    if analysis.whole is not None:
+        return (
+            f"The views and the table show {m:,} rows out of a random sample of "
+            f"{len(analysis.X):,} of the {n:,}, its least certain ones among them. Sizes and "
+            "entropies are those of all rows, means and doubts those of the sample."
+        )
     return (
         f"The views and the table show {m:,} of the {n:,} rows: the least certain ones and a "
         "random sample of the others. Sizes, means and doubts are those of all rows."

@@ -20,7 +20,7 @@ from sklearn.metrics import adjusted_rand_score
 from bbclust.baselines import KChoice
 from bbclust.criteria import CRITERIA
 from bbclust.entropy import mean_pairwise_entropy, pair_doubts, worst_pair
-from bbclust.report.analysis import Analysis
+from bbclust.report.analysis import Analysis, WholeTable
 from bbclust.report.profiles import Profiles, make_profiles
 from bbclust.report.sentences import CLEAR_SHARE, answer_sentences, pair_verdict
 from bbclust.selection import KSelector
@@ -68,7 +68,7 @@ def summarize(analysis: Analysis) -> dict[str, Any]:
         {
             "schema": SCHEMA,
             "data": _data(analysis),
-            "answer": _answer(analysis, profiles.sizes, doubts, entropies, weights),
+            "answer": _answer(analysis, doubts, entropies, weights),
             "clusters": _clusters(analysis, profiles),
             "pairs": _pairs(doubts, entropies),
             "selection": None
@@ -129,6 +129,7 @@ def _data(analysis: Analysis) -> dict[str, Any]:
     return {
         "source": analysis.source,
         "n_rows": analysis.n_rows,
+        "sampled_rows": None if len(analysis.X) == analysis.n_rows else len(analysis.X),
         "dropped_rows": analysis.dropped_rows,
         "first_row": analysis.first_row,
         "columns": analysis.columns,
@@ -141,14 +142,31 @@ def _data(analysis: Analysis) -> dict[str, Any]:
     }
 
 
+def count_rows(analysis: Analysis) -> WholeTable:
+    """Counts over all rows: those of the analysis, or those it was given."""
+    if analysis.whole is not None:
+        return analysis.whole
+    k = analysis.n_clusters
+    clustered = analysis.labels + 1  # the first place is for rows in no cluster
+    return WholeTable(
+        sizes=np.bincount(clustered, minlength=k + 1)[1:],
+        entropies=np.bincount(clustered, analysis.entropy, k + 1)[1:].astype(np.float64),
+        agreed_rows=int((analysis.entropy == 0).sum()),
+        rows_in_between=int((analysis.memberships.max(axis=1) < CLEAR_SHARE).sum()),
+    )
+
+
+def _mean_entropy(analysis: Analysis, weights: Array | None) -> float:
+    if analysis.whole is not None:
+        return float(analysis.whole.entropies.sum() / analysis.whole.n_rows)
+    return float(np.average(analysis.entropy, weights=weights))
+
+
 def _answer(
-    analysis: Analysis,
-    sizes: npt.NDArray[np.int64],
-    doubts: Array,
-    entropies: Array,
-    weights: Array | None,
+    analysis: Analysis, doubts: Array, entropies: Array, weights: Array | None
 ) -> dict[str, Any]:
     selector, model, k = analysis.selector, analysis.model, analysis.n_clusters
+    counts = count_rows(analysis)
     answer: dict[str, Any] = {
         "n_clusters": k,
         "chosen": selector is not None,
@@ -158,11 +176,11 @@ def _answer(
         "mc_confidence": None,
         "tied_k": [k],
         "cluster_tendency": None,
-        "sizes": sizes,
+        "sizes": counts.sizes,
         "noise_rows": int((analysis.labels < 0).sum()),
-        "agreed_rows": int((analysis.entropy == 0).sum()),
-        "rows_in_between": int((analysis.memberships.max(axis=1) < CLEAR_SHARE).sum()),
-        "mean_entropy": float(np.average(analysis.entropy, weights=weights)),
+        "agreed_rows": counts.agreed_rows,
+        "rows_in_between": counts.rows_in_between,
+        "mean_entropy": _mean_entropy(analysis, weights),
         "mean_entropy_se": None,
         "largest_possible_entropy": float(np.log2(k)),
         "max_pairwise_entropy": None,
@@ -214,13 +232,13 @@ def _name(value: Any) -> Any:
 
 
 def _clusters(analysis: Analysis, profiles: Profiles) -> list[dict[str, Any]]:
-    entropies = np.bincount(analysis.labels + 1, analysis.entropy, analysis.n_clusters + 1)[1:]
+    counts = count_rows(analysis)
     return [
         {
             "cluster": k,
             "size": size,
             "share": size / analysis.n_rows,
-            "mean_entropy": entropies[k] / size if size else None,
+            "mean_entropy": counts.entropies[k] / size if size else None,
             "center": profiles.means[k],
             "profile": [
                 {
@@ -232,7 +250,7 @@ def _clusters(analysis: Analysis, profiles: Profiles) -> list[dict[str, Any]]:
                 for j in profiles.most_telling(k, N_TELLING)
             ],
         }
-        for k, size in enumerate(profiles.sizes.tolist())
+        for k, size in enumerate(counts.sizes.tolist())
     ]
 
 
