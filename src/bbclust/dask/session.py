@@ -78,7 +78,7 @@ class Session:
         try:
             return future.result()
         except CancelledError as error:
-            if is_disconnection(error):
+            if is_disconnection(error) or self.client.status != "running":
                 raise
             return Lost()
 
@@ -256,10 +256,20 @@ def _connected(client: Client | None) -> Iterator[Client]:
         try:
             client = get_client()
         except ValueError:  # there is none
-            with LocalCluster(dashboard_address=":0") as cluster, Client(cluster) as own:
+            with _own_cluster() as cluster, Client(cluster) as own:
                 yield own
             return
     yield client
+
+
+def _own_cluster() -> LocalCluster:
+    try:
+        return LocalCluster(dashboard_address=":0")  # any free port
+    except RuntimeError as error:
+        raise RuntimeError(
+            "No cluster could be started on this machine: in a script, call fit below "
+            "if __name__ == '__main__', since its processes read the script too; or give a client."
+        ) from error
 
 
 @contextmanager
