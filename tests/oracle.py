@@ -35,6 +35,13 @@ def open_uniforms(raw: np.ndarray) -> np.ndarray:
     return ((raw >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
+def halves(raw: np.ndarray) -> np.ndarray:
+    """(0, 1) from both halves of each word, the lower first."""
+    lower, upper = raw & np.uint64(0xFFFFFFFF), raw >> np.uint64(32)
+    both = np.stack([lower, upper], axis=-1).reshape(*raw.shape[:-1], -1)
+    return (both.astype(np.float64) + 0.5) * 2.0**-32
+
+
 def normals(raw: np.ndarray) -> np.ndarray:
     return ndtri(open_uniforms(raw))
 
@@ -60,10 +67,10 @@ def gammas(seed: int, shapes: np.ndarray, replica: int = 0, stage: int = WEIGHTS
             break
     boost = open_uniforms(words(seed, stage, n, 0xFFFF, replica))
     result = np.where(shapes < 1, result * boost ** (1 / shapes), result)
-    u, v = (open_uniforms(words(seed, stage, n, start, replica)) for start in (0, 1))
+    raw = words(seed, stage, n, 0, replica)
     if (shapes == 1).all():
-        return -np.log(u)
-    return -np.log(u * v) if (shapes == 2).all() else result
+        return -np.log(open_uniforms(raw))
+    return -np.log(halves(raw).reshape(n, 2).prod(axis=1)) if (shapes == 2).all() else result
 
 
 # --- Algorithm 1 ------------------------------------------------------------------------------
@@ -99,16 +106,17 @@ def draw_replica(
     else:
         omega = 0.0 if kind == "efron" else prior_weight
         u = uniforms(words(seed, SELECTION, n_draws, replica=replica))
-        blocks = -(-d // 4)
-        z = normals(words(seed, NORMALS, n_draws * blocks * 4, replica=replica))
-        z = z.reshape(n_draws, blocks * 4)
+        # d normals for each draw from the prior, one draw after the other
+        z = ndtri(halves(words(seed, NORMALS, n_draws * d, replica=replica)))
+        z = z[: n_draws * d].reshape(n_draws, d)
+        prior_draw = np.cumsum(u < omega) - 1
         result = Draws(np.empty((n_draws, d)), np.ones(n_draws), np.full(n_draws, -1))
         for i in range(n_draws):
             if u[i] < omega:
                 j = np.searchsorted(np.cumsum(mixture.weights), u[i] / omega, side="right")
                 j = min(j, len(mixture.weights) - 1)
                 factor = mixture.factors[j]
-                result.points[i] = mixture.means[j] + z[i, : len(factor)] @ factor
+                result.points[i] = mixture.means[j] + z[prior_draw[i], : len(factor)] @ factor
             else:
                 share = (u[i] - omega) / (1 - omega)
                 row = min(np.searchsorted(np.cumsum(shares), share, side="right"), n - 1)
@@ -185,14 +193,36 @@ class Lloyd:
     centers: np.ndarray
     inertia: float
     occupied: np.ndarray
+    last: np.ndarray  # the centres that the labels belong to; `centers` are the means of these
 
 
-def lloyd(points, weights, centers, *, n_clusters, max_iter=300, tolerance=0.0):
-    """Weighted Lloyd; empty clusters take the farthest points neither alone nor at home."""
+def distance_to_known(known, centers):
+    """Summed squared distance of centres to those of an earlier run, and whether each is near.
+
+    Infinite unless each of the earlier ones has one of the others less than half way to its next.
+    """
+    if not (np.isfinite(known).all() and np.isfinite(centers).all()):
+        return np.inf, False
+    between = squared_distances(known, known)
+    np.fill_diagonal(between, np.inf)
+    half_way = between.min(axis=1) / 4
+    own = np.array([
+        next((gap for gap in gaps if gap <= limit), np.inf)
+        for gaps, limit in zip(squared_distances(known, centers), half_way, strict=True)
+    ])  # fmt: skip
+    return own.sum(), bool((own <= 0.04 * half_way).all())
+
+
+def lloyd(points, weights, centers, *, n_clusters, max_iter=300, tolerance=0.0, known=()):
+    """Weighted Lloyd; empty clusters take the farthest points neither alone nor at home.
+
+    Gives the number of a known optimum instead when it is closing in on that one.
+    """
     d = points.shape[1]
     place = np.full((n_clusters, d), np.inf)
     place[: len(centers)] = centers
     labels = None
+    distance = [distance_to_known(other, place)[0] for other in known]
     for _ in range(max_iter):
         with np.errstate(invalid="ignore"):
             now = np.nan_to_num(squared_distances(points, place), nan=np.inf).argmin(axis=1)
@@ -222,9 +252,15 @@ def lloyd(points, weights, centers, *, n_clusters, max_iter=300, tolerance=0.0):
         with np.errstate(invalid="ignore"):
             shift = np.nansum(np.where(np.isfinite(moved), (moved - place) ** 2, 0.0))
         place = moved
+        for o, other in enumerate(known):
+            before = distance[o]
+            distance[o], near = distance_to_known(other, place)
+            if near and distance[o] <= before / 4:
+                return o
         if shift <= tolerance:
             break
     final = np.where(np.isfinite(place), place, np.inf)
+    last = final.copy()
     with np.errstate(invalid="ignore"):
         distances = np.nan_to_num(squared_distances(points, final), nan=np.inf)
     labels = distances.argmin(axis=1)
@@ -232,19 +268,30 @@ def lloyd(points, weights, centers, *, n_clusters, max_iter=300, tolerance=0.0):
     occupied = np.bincount(labels, minlength=n_clusters) > 0
     for k in np.flatnonzero(occupied):
         final[k] = np.average(points[labels == k], axis=0, weights=weights[labels == k])
-    return Lloyd(labels, final, inertia, occupied)
+    return Lloyd(labels, final, inertia, occupied, last)
 
 
 def kmeans(points, weights, starts, *, n_clusters, max_iter=300, tolerance=0.0):
-    """Best of several starts; a later one must be better by more than rounding."""
-    best = None
-    for centers in starts:
+    """Best of several starts.
+
+    The first is the reference. A run ends when it closes in on an earlier one's end. Once two others
+    have come to the best partition the rest are left out.
+    """
+    ends = []
+    best, confirmed = None, 0
+    for number, centers in enumerate(starts):
+        if confirmed == 2:
+            break
         run = lloyd(
-            points, weights, centers, n_clusters=n_clusters, max_iter=max_iter, tolerance=tolerance
-        )
-        margin = 1e-12 * (weights * (points**2).sum(axis=1)).sum()
-        if best is None or run.inertia < best.inertia - margin:
-            best = run
+            points, weights, centers, n_clusters=n_clusters, max_iter=max_iter,
+            tolerance=tolerance, known=[end.last for end in ends],
+        )  # fmt: skip
+        if isinstance(run, int):
+            confirmed += ends[run] is best
+            continue
+        ends.append(run)
+        if best is None or run.inertia < best.inertia:
+            best, confirmed = run, int(number > 0)
     return best
 
 
@@ -293,6 +340,7 @@ class Ensemble:
     votes: np.ndarray
     centers: np.ndarray
     margin: np.ndarray
+    inertia: np.ndarray
     mean_entropy: float
     max_pairwise_entropy: float
 
@@ -317,7 +365,7 @@ def run(
     """The whole loop on centred rows; ``draw(b)`` gives points, weights and rows of replica b."""
     n_clusters = len(reference_centers)
     votes = np.zeros((len(rows), n_clusters), dtype=int)
-    all_centers, margins = [], []
+    all_centers, margins, inertias = [], [], []
     for b in range(n_replicas):
         points, weights, index = draw(b)
         here = weights > 0
@@ -340,6 +388,7 @@ def run(
             best.occupied[:, None], squared_distances(best.centers, reference_centers), 0.0
         )
         aligned = align(overlap, distances)
+        inertias.append(best.inertia)
         margins.append((aligned.overlap - aligned.second) / len(voted))
         named = np.empty_like(reference_centers)
         for k in range(n_clusters):
@@ -353,6 +402,7 @@ def run(
         votes=votes,
         centers=np.array(all_centers),
         margin=np.array(margins),
+        inertia=np.array(inertias),
         mean_entropy=float(np.mean([entropy(row) for row in u])),
         max_pairwise_entropy=max(
             float(np.mean([pairwise_entropy(row, a, b) for row in u])) for a, b in pairs

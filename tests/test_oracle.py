@@ -100,6 +100,21 @@ def test_draws_of_its_own_give_the_oracles_result_within_error(number):
     assert abs(model.max_pairwise_entropy_ - expected.max_pairwise_entropy) < 5 * error
 
 
+def test_starts_screened_on_a_sample_are_as_good_and_as_unstable_as_those_on_all_points():
+    """Without clusters: there, starts that are given up too early would show as stability.
+
+    The oracle runs every start on all points. Six standard errors of the difference.
+    """
+    X = np.random.default_rng(0).normal(size=(2000, 8))
+    model = BBC(6, n_replicas=40, random_state=0).fit(X)
+    expected = run_oracle(model, engine_draws(model))
+    assert model._replicas.inertia.mean() < 1.002 * np.mean(expected.inertia)
+    error = np.sqrt(2) * model.mean_entropy_se_
+    assert abs(model.mean_entropy_ - expected.mean_entropy) < 6 * error
+    error = np.sqrt(2) * model.max_pairwise_entropy_se_
+    assert abs(model.max_pairwise_entropy_ - expected.max_pairwise_entropy) < 6 * error
+
+
 def test_replicas_with_fewer_distinct_points_than_clusters_abstain():
     X = np.repeat(np.arange(6.0)[:, None] ** 2, 2, axis=0)
     with warnings.catch_warnings():

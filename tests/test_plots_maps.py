@@ -275,8 +275,8 @@ def test_ellipses_hold_their_share_of_the_replica_centres(iris, level):
     display = DataMapDisplay.from_estimator(iris, IRIS, level=level, ax=axes())
     for k, ellipse in enumerate(display.ellipses_):
         inside = holds(ellipse, display.replica_centers[:, k])
-        # The one on the border may fall to either side of the curves that draw an ellipse.
-        assert abs(inside.sum() - np.ceil(level * iris.n_replicas_)) <= 1
+        # Those on the border may fall to either side of the curves that draw an ellipse.
+        assert abs(inside.sum() - np.ceil(level * iris.n_replicas_)) <= 2
 
 
 def test_ellipse_of_normal_points_is_that_of_their_distribution(seed):

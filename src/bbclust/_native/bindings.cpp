@@ -77,8 +77,11 @@ DrawPlan<T> make_draw_plan(std::uint64_t seed, int resampling, int weighting, st
     plan.row_cumulative = pointer(row_cumulative);
     plan.n_whole = n_whole;
     plan.row_numbers = pointer(row_numbers);
-    plan.mixture = {static_cast<int>(mixture_cumulative.shape(0)), mixture_cumulative.data(),
-                    mixture_means.data(), factor_rows.data(), factor_offsets.data()};
+    plan.mixture.n_components = static_cast<int>(mixture_cumulative.shape(0));
+    plan.mixture.cumulative = mixture_cumulative.data();
+    plan.mixture.offsets = factor_offsets.data();
+    plan.mixture.set_rows(mixture_means.data(), factor_rows.data(),
+                          static_cast<int>(mixture_means.shape(1)));
     return plan;
 }
 
@@ -93,7 +96,7 @@ nb::tuple replica_as_arrays(const Replica<T>& replica) {
     std::int64_t* rows = new std::int64_t[n];
     nb::capsule own_rows(rows, [](void* p) noexcept { delete[] static_cast<std::int64_t*>(p); });
     for (std::size_t i = 0; i < n; ++i) {
-        const T* x = replica.panels.point(static_cast<std::int64_t>(i));
+        const T* x = replica.panels.view().point(static_cast<std::int64_t>(i));
         for (std::size_t f = 0; f < d; ++f) points[i * d + f] = x[f * lanes<T>];
         weights[i] = static_cast<double>(replica.panels.weights[i]);
         rows[i] = replica.row[i];
@@ -141,7 +144,7 @@ void bind_kernels(nb::module_& m) {
                                                    static_cast<int>(rows.shape(1)));
               Stream random(make_key(seed, static_cast<Stage>(stage), start, replica));
               Seeder<T> seeder;
-              seeder.begin(points);
+              seeder.begin(points.view());
               Buffer<T> labels(points.padded());
               return seeder.seed(static_cast<int>(centers.shape(0)), random, StopFlag(),
                                  centers.data(), labels.data());
@@ -153,28 +156,33 @@ void bind_kernels(nb::module_& m) {
           [](In<T, 2> rows, In<double, 1> weights, Out<double, 2> centers /* IN, OUT */,
              int max_iter, double tolerance, Out<std::int32_t, 1> labels /* OUT */) {
               const std::int64_t n = static_cast<std::int64_t>(rows.shape(0));
-              KMeans<T> kmeans;
-              kmeans.K = static_cast<int>(centers.shape(0));
-              kmeans.settings = {max_iter, tolerance};
               const Panels<T> points = make_panels(rows.data(), weights.data(), n,
                                                    static_cast<int>(rows.shape(1)));
-              kmeans.begin(points);
-              kmeans.start_from(centers.data(), StopFlag());
-              kmeans.end();
-              write_partition(kmeans.best(), n, centers, labels);
-              return nb::make_tuple(kmeans.best().inertia, kmeans.best().n_iter);
+              Lloyd<T> run;  // on all points, however many
+              run.start(points.view(), static_cast<int>(centers.shape(0)));
+              run.use(static_cast<int>(centers.shape(0)));
+              std::copy_n(centers.data(), run.centers.size(), run.centers.begin());
+              run.run(points.view(), total_square(points.view()), {max_iter, tolerance},
+                      false, StopFlag(), [] { return false; });
+              run.polish();
+              write_partition(run, n, centers, labels);
+              return nb::make_tuple(run.inertia, run.n_iter);
           },
           nb::arg("rows").noconvert(), "weights"_a, nb::arg("centers").noconvert(), "max_iter"_a,
           "tolerance"_a, nb::arg("labels").noconvert());
 
-    // The best of n_starts seedings, shared out among threads.
+    // The best of n_starts seedings. Few rows: shared out among threads. Many: all starts on a sample,
+    // eight times as large as a replica's because all else is measured by this partition.
     m.def("kmeans",
           [](In<T, 2> rows, In<double, 1> weights, std::uint64_t seed, int n_starts, int max_iter,
              double tolerance, int n_threads, Out<double, 2> centers /* OUT */,
              Out<std::int32_t, 1> labels /* OUT */) {
               const std::int64_t n = static_cast<std::int64_t>(rows.shape(0));
               const int d = static_cast<int>(rows.shape(1));
-              n_threads = std::min(n_threads, n_starts);
+              const int K = static_cast<int>(centers.shape(0));
+              const std::int64_t sample_size = 8 * screening_points(K);
+              const bool screened = 4 * sample_size <= n;
+              n_threads = screened ? 1 : std::min(n_threads, n_starts);
               struct Best {
                   int start = -1;
                   double inertia = 0;
@@ -185,12 +193,30 @@ void bind_kernels(nb::module_& m) {
                   std::vector<KMeans<T>> workers(n_threads);
                   std::mutex mutex;
                   StopFlag stop;
+                  Panels<T> sample;
+                  if (screened)
+                      sample = sample_panels(rows.data(), weights.data(), n, d, sample_size,
+                                             make_key(seed, Stage::reference, 0xffff, 0));
+                  for (KMeans<T>& kmeans : workers) {
+                      kmeans.K = K;
+                      kmeans.settings = {max_iter, tolerance};
+                  }
+                  if (screened) {
+                      parallel_for(1, 1, stop, interrupted, [&](std::int64_t, int) {
+                          KMeans<T>& kmeans = workers[0];
+                          kmeans.begin(points.view(), sample.view(), sample_size);
+                          for (int start = 0; start < n_starts; ++start)
+                              kmeans.start_from_seeding(
+                                  make_key(seed, Stage::reference, start, 0), stop);
+                          kmeans.end(stop);
+                          winner.partition = kmeans.best();
+                      });
+                      return;
+                  }
                   parallel_for(n_starts, n_threads, stop, interrupted,
                                [&](std::int64_t start, int thread) {
                       KMeans<T>& kmeans = workers[thread];
-                      kmeans.K = static_cast<int>(centers.shape(0));
-                      kmeans.settings = {max_iter, tolerance};
-                      kmeans.begin(points);
+                      kmeans.begin(points.view());
                       kmeans.start_from_seeding(make_key(seed, Stage::reference, start, 0), stop);
                       const double inertia = kmeans.best().inertia;
                       std::lock_guard<std::mutex> lock(mutex);
@@ -201,7 +227,7 @@ void bind_kernels(nb::module_& m) {
                           winner.partition = kmeans.best();
                       }
                   });
-                  winner.partition.polish(points);
+                  winner.partition.polish();
               });
               write_partition(winner.partition, n, centers, labels);
               return nb::make_tuple(winner.partition.inertia, winner.partition.n_iter);

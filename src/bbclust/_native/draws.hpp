@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -16,12 +17,27 @@ enum class Weighting : int { weights = 0, resample = 1 };
 
 // F0 as a mixture of Gaussians. A component's covariance is A'A with A of shape (rank, d), so any
 // positive semi-definite matrix will do, a point mass (rank zero) too.
+// Rows are filled up with zeros to whole registers.
 struct Mixture {
     int n_components = 0;
     const double* cumulative = nullptr;     // (n_components,), cumulative weights, last = 1
-    const double* means = nullptr;          // (n_components, d)
-    const double* factor_rows = nullptr;    // (sum of ranks, d)
     const std::int64_t* offsets = nullptr;  // (n_components + 1,), first row of each factor
+    int stride = 0;
+    Buffer<double> means;        // (n_components, stride)
+    Buffer<double> factor_rows;  // (sum of ranks, stride)
+
+    void set_rows(const double* from_means, const double* from_factors, int d) {
+        stride = (d + lanes<double> - 1) / lanes<double> * lanes<double>;
+        means = filled_up(from_means, n_components, d);
+        factor_rows = filled_up(from_factors, offsets[n_components], d);
+    }
+
+private:
+    Buffer<double> filled_up(const double* from, std::int64_t rows, int d) const {
+        Buffer<double> to(rows * stride, 0.0);
+        for (std::int64_t r = 0; r < rows; ++r) std::copy_n(from + r * d, d, to.data() + r * stride);
+        return to;
+    }
 };
 
 // Draws from F0 that were made elsewhere, for priors the engine does not know.
@@ -58,7 +74,7 @@ struct DrawPlan {
 template <class T>
 struct Replica {
     Panels<T> panels;
-    std::vector<std::int64_t> row;
+    Buffer<std::int32_t> row;
 };
 
 // A uniform number above omega, as one in [0, 1).
@@ -74,7 +90,7 @@ inline std::int64_t equal_share(double u, std::int64_t n) {
 template <class T>
 class Drawer {
 public:
-    explicit Drawer(const DrawPlan<T>& plan) : plan_(plan), point_(plan.d) {}
+    explicit Drawer(const DrawPlan<T>& plan) : plan_(plan), point_(plan.mixture.stride) {}
 
     // `given`: this replica's draws from F0, or null to draw from the mixture.
     void draw(std::int64_t replica, const T* given, Replica<T>& out) {
@@ -84,11 +100,13 @@ public:
             with_dimension(plan_.d, [&](auto D) { draw_points<D()>(replica, given, out); });
         out.row.resize(out.panels.n);
         mass_.resize(out.panels.n);
-        scale_weights();
-        if (plan_.weighting == Weighting::resample && plan_.resampling != Resampling::efron)
+        double factor = scale_of_weights();
+        if (plan_.weighting == Weighting::resample && plan_.resampling != Resampling::efron) {
             resample(replica);
+            factor = 1.0;
+        }
         for (std::size_t i = 0; i < mass_.size(); ++i)
-            out.panels.weights[i] = static_cast<T>(mass_[i]);
+            out.panels.weights[i] = static_cast<T>(factor * mass_[i]);
         out.panels.close();
     }
 
@@ -114,83 +132,110 @@ private:
         Stream selection(make_key(plan_.seed, Stage::selection, 0, replica));
         Gammas gammas(plan_.seed, Stage::weights, replica);
         begin(plan_.n_draws, out);
-        if (static_cast<std::int64_t>(slot_.size()) != plan_.n) slot_.assign(plan_.n, -1);
+        begin_slots();
         std::uint64_t words[chunk];
         double weights[chunk];
+        std::int64_t rows[chunk];
+        std::int32_t from_data[chunk], from_prior[chunk];
         std::fill_n(weights, chunk, 1.0);
+        std::int64_t prior_draws = 0;
         for (std::int64_t start = 0; start < plan_.n_draws; start += chunk) {
-            const std::int64_t n = std::min(chunk, plan_.n_draws - start);
+            const std::int32_t n = static_cast<std::int32_t>(std::min(chunk, plan_.n_draws - start));
             selection.words(words, (n + 3) / 4 * 4);
             if (!efron) gammas.next(n, shape, weights);
-            std::int64_t from_data[chunk], from_prior[chunk], n_data = 0, n_prior = 0;
-            for (std::int64_t i = 0; i < n; ++i) {  // no branch: it could not be predicted
+            std::int32_t n_data = 0, n_prior = 0;
+            for (std::int32_t i = 0; i < n; ++i) {  // no branch: it could not be predicted
                 const bool prior = uniform_from(words[i]) < prior_weight;
                 from_data[n_data] = from_prior[n_prior] = i;
                 n_prior += prior;
                 n_data += !prior;
             }
-            for (std::int64_t t = 0; t < n_data; ++t)
-                add_row<D>(row_at(share_of_data(uniform_from(words[from_data[t]]), prior_weight)), weights[from_data[t]], out);
-            if (!given) draw_normals(replica, start, from_prior, n_prior);
-            for (std::int64_t t = 0; t < n_prior; ++t) {
-                const std::int64_t i = from_prior[t];
+            for (std::int32_t t = 0; t < n_data; ++t) {
+                rows[t] = row_at(share_of_data(uniform_from(words[from_data[t]]), prior_weight));
+                prefetch(slot_.data() + rows[t]);
+                prefetch(plan_.rows + rows[t] * plan_.d);
+            }
+            for (std::int32_t t = 0; t < n_data; ++t) add_row<D>(rows[t], weights[from_data[t]], out);
+            if (!given) draw_normals(replica, prior_draws, n_prior);
+            for (std::int32_t t = 0; t < n_prior; ++t) {
+                const std::int32_t i = from_prior[t];
                 if (given) {
                     add<D>(given, -1, weights[i], out);
                     given += plan_.d;
                 } else {
-                    draw_from_mixture<D>(uniform_from(words[i]) / plan_.prior_weight,
-                                      normals_.data() + t * normals_per_draw());
+                    draw_from_mixture(uniform_from(words[i]) / plan_.prior_weight,
+                                      first_normal_ + t * plan_.d);
                     add<D>(point_.data(), -1, weights[i], out);
                 }
             }
+            prior_draws += n_prior;
         }
-        for (std::int64_t i = 0; i < out.panels.n; ++i)
-            if (out.row[i] >= 0) slot_[out.row[i]] = -1;
     }
 
-    // The normals of some draws start + which[0 .. n), one draw after the other.
-    void draw_normals(std::int64_t replica, std::int64_t start, const std::int64_t* which,
-                      std::int64_t n) {
-        const std::int64_t blocks = normals_per_draw() / 4;
-        block_indices_.resize(n * blocks);
-        normal_words_.resize(4 * n * blocks);
-        normals_.resize(4 * n * blocks);
-        for (std::int64_t t = 0; t < n; ++t)
-            for (std::int64_t b = 0; b < blocks; ++b)
-                block_indices_[t * blocks + b] = (start + which[t]) * blocks + b;
+    // Slots hold places in the replica, raised by a base that grows from replica to replica, so
+    // that what earlier ones left behind is below it and need not be cleared.
+    void begin_slots() {
+        const std::int64_t room = std::numeric_limits<std::int32_t>::max() - plan_.n_draws;
+        if (static_cast<std::int64_t>(slot_.size()) != plan_.n || slot_base_ > room) {
+            slot_.assign(plan_.n, -1);
+            slot_base_ = 0;
+        } else {
+            slot_base_ += plan_.n_draws;
+        }
+    }
+
+    // The normals of draws first .. first + n from the prior: d halves of words each.
+    void draw_normals(std::int64_t replica, std::int64_t first, std::int64_t n) {
+        const std::int64_t begin = first * plan_.d, end = (first + n) * plan_.d;
+        const std::int64_t first_block = begin / 8, n_blocks = (end + 7) / 8 - first_block;
+        block_indices_.resize(n_blocks);
+        normal_words_.resize(4 * n_blocks);
+        normals_.resize(8 * n_blocks);
+        for (std::int64_t b = 0; b < n_blocks; ++b) block_indices_[b] = first_block + b;
         philox_blocks(make_key(plan_.seed, Stage::normals, 0, replica), block_indices_.data(),
-                      n * blocks, normal_words_.data());
-        normals_from(normal_words_.data(), 4 * n * blocks, normals_.data());
+                      n_blocks, normal_words_.data());
+        normals_from(reinterpret_cast<const std::uint32_t*>(normal_words_.data()), 8 * n_blocks,
+                     normals_.data());
+        first_normal_ = normals_.data() + (begin - 8 * first_block);
     }
-
-    // Whole blocks, so that a draw's normals are found without counting those before it.
-    std::int64_t normals_per_draw() const { return (plan_.d + 3) / 4 * 4; }
 
     // u: where in [0, 1) the draw falls among the components.
-    template <int D>
     void draw_from_mixture(double u, const double* normals) {
         const Mixture& mixture = plan_.mixture;
         std::int64_t j = 0;  // the first component whose cumulative weight exceeds u
         for (int t = 0; t + 1 < mixture.n_components; ++t) j += mixture.cumulative[t] <= u;
-        const std::int64_t d = D ? D : plan_.d;
         const std::int64_t rank = mixture.offsets[j + 1] - mixture.offsets[j];
-        const double* mean = mixture.means + j * d;
-        const double* factor = mixture.factor_rows + mixture.offsets[j] * d;
-        double in_registers[D + 1];  // a point of known dimension
-        double* x = D ? in_registers : point_.data();
-        for (std::int64_t f = 0; f < d; ++f) x[f] = mean[f];
-        for (std::int64_t t = 0; t < rank; ++t)
-            for (std::int64_t f = 0; f < d; ++f) x[f] += normals[t] * factor[t * d + f];
-        for (std::int64_t f = 0; D && f < d; ++f) point_[f] = x[f];
+        const std::int64_t stride = mixture.stride;
+        const double* mean = mixture.means.data() + j * stride;
+        const double* factor = mixture.factor_rows.data() + mixture.offsets[j] * stride;
+        constexpr int W = lanes<double>;
+        std::int64_t f = 0;
+        for (; f + 2 * W <= stride; f += 2 * W) {
+            Pack<double> x = load(mean + f), y = load(mean + f + W);
+            for (std::int64_t t = 0; t < rank; ++t) {
+                const Pack<double> z = broadcast(normals[t]);
+                x = x + z * load(factor + t * stride + f);
+                y = y + z * load(factor + t * stride + f + W);
+            }
+            store(point_.data() + f, x);
+            store(point_.data() + f + W, y);
+        }
+        if (f < stride) {
+            Pack<double> x = load(mean + f);
+            for (std::int64_t t = 0; t < rank; ++t)
+                x = x + broadcast(normals[t]) * load(factor + t * stride + f);
+            store(point_.data() + f, x);
+        }
     }
 
     template <int D>
     void add_row(std::int64_t row, double weight, Replica<T>& out) {
-        if (slot_[row] >= 0) {
-            mass_[slot_[row]] += weight;
+        const std::int64_t place = slot_[row] - slot_base_;
+        if (place >= 0) {
+            mass_[place] += weight;
             return;
         }
-        slot_[row] = static_cast<std::int32_t>(out.panels.n);
+        slot_[row] = static_cast<std::int32_t>(slot_base_ + out.panels.n);
         add<D>(plan_.rows + row * plan_.d, row, weight, out);
     }
 
@@ -236,16 +281,16 @@ private:
 
     template <int D, class S>
     void add(const S* point, std::int64_t row, double weight, Replica<T>& out) {
-        out.row[out.panels.n] = row;
+        out.row[out.panels.n] = static_cast<std::int32_t>(row);
         mass_[out.panels.n] = weight;
         out.panels.template append<D>(point, T(0));
     }
 
-    void scale_weights() {
+    // What makes the weights sum to the number of draws.
+    double scale_of_weights() const {
         double total = 0;
         for (double mass : mass_) total += mass;
-        const double factor = static_cast<double>(total_draws()) / total;
-        for (double& mass : mass_) mass *= factor;
+        return static_cast<double>(total_draws()) / total;
     }
 
     static constexpr std::int64_t chunk = 256;
@@ -253,10 +298,12 @@ private:
     const DrawPlan<T>& plan_;
     std::vector<std::uint64_t> block_indices_, normal_words_;
     std::vector<double> normals_;
-    std::vector<double> point_;
-    std::vector<double> mass_;
+    Buffer<double> point_;
+    Buffer<double> mass_;
     std::vector<double> cumulative_;
-    std::vector<std::int32_t> slot_;  // row -> its place in the replica, -1 outside
+    const double* first_normal_ = nullptr;
+    Buffer<std::int32_t> slot_;  // row -> slot_base_ + its place in the replica, less outside
+    std::int64_t slot_base_ = 0;
 };
 
 // The rows of a whole table of n equal rows that a replica draws, in the order of drawing.

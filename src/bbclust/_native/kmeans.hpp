@@ -2,15 +2,102 @@
 //
 // A replica starts from the reference centres and from k-means++ seedings. Reference only hides
 // instability (true K found .56 instead of .92); k-means++ only misses the optimum at large K.
+//
+// Work is left out where it would find nothing new, never where the outcome is open:
+// - A run ends once its centres tell the same clusters apart as those of an earlier run.
+// - Seedings of a large set of points run on a small sample of it first. Those that are new there go
+//   on to a sample eight times as large, and so on up to all points, unless they are clearly worse.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
+#include <vector>
 
 #include "lloyd.hpp"
 #include "rng.hpp"
 #include "seeding.hpp"
 
 namespace bbclust {
+
+// Points of the smallest sample: enough for every cluster, a multiple of sixteen.
+inline std::int64_t screening_points(int K) {
+    return std::max<std::int64_t>(512, 64 * static_cast<std::int64_t>(K));
+}
+
+// Where a run ended.
+template <class T>
+struct Optimum {
+    double inertia = 0;
+    bool on_all_points = false;  // else on a sample of them
+    std::vector<double> centers;  // (K, d)
+    std::vector<std::uint8_t> in_use;
+    Buffer<T> labels;           // of the sample
+    std::vector<double> reach;  // (K,), squared half way to the nearest other centre
+    double distance = 0;        // squared distance of the run under way, after its last iteration
+
+    void set_reach(int K, int d) {
+        reach.assign(K, std::numeric_limits<double>::infinity());
+        for (int k = 0; k < K; ++k)
+            for (int j = 0; j < k; ++j) {
+                const double half = 0.25 * squared_distance(
+                    &centers[static_cast<std::size_t>(k) * d], &centers[static_cast<std::size_t>(j) * d], d);
+                reach[k] = std::min(reach[k], half);
+                reach[j] = std::min(reach[j], half);
+            }
+    }
+
+    // Are other centres closing in on these? One must lie near each, a tenth of the way to the next
+    // at most, and the distance must have shrunk to less than half: where it shrinks slowly the run
+    // may well end elsewhere, and on data without clusters it often does.
+    bool attracts(const std::vector<double>& others, const std::vector<std::uint8_t>& others_in_use,
+                  int K, int d) {
+        const double before = distance;
+        distance = std::numeric_limits<double>::infinity();
+        if (!all(in_use) || !all(others_in_use)) return false;
+        double sum = 0;
+        bool near = true;
+        for (int k = 0; k < K; ++k) {
+            const double* center = &centers[static_cast<std::size_t>(k) * d];
+            double apart = 0;
+            int j = 0;
+            while (j < K && (apart = squared_distance(&others[static_cast<std::size_t>(j) * d],
+                                                      center, d)) > reach[k])
+                ++j;
+            if (j == K) return false;
+            near = near && apart <= 0.04 * reach[k];
+            sum += apart;
+        }
+        distance = sum;
+        return near && sum <= 0.25 * before;
+    }
+
+private:
+    static bool all(const std::vector<std::uint8_t>& flags) {
+        return std::find(flags.begin(), flags.end(), 0) == flags.end();
+    }
+
+    static double squared_distance(const double* a, const double* b, int d) {
+        double sum = 0;
+        for (int f = 0; f < d; ++f) sum += (a[f] - b[f]) * (a[f] - b[f]);
+        return sum;
+    }
+};
+
+// A random sample of rows, for a table whose own order may mean something: at most a quarter of it.
+template <class T>
+Panels<T> sample_panels(const T* rows, const double* weights, std::int64_t n, int d,
+                        std::int64_t size, const Key& key) {
+    while (8 * size * 4 <= n) size *= 8;
+    Stream random(key);
+    Panels<T> sample;
+    sample.reserve(size, d);
+    for (std::int64_t t = 0; t < size; ++t) {
+        const std::int64_t i = static_cast<std::int64_t>(random.uniform() * static_cast<double>(n));
+        sample.append(rows + i * d, static_cast<T>(weights[i]));
+    }
+    return sample;
+}
 
 template <class T>
 class KMeans {
@@ -20,43 +107,190 @@ public:
 
     const Lloyd<T>& best() const { return best_; }
 
-    // Forget earlier results and take these points.
-    void begin(const Panels<T>& points) {
-        points_ = &points;
+    // How many seedings have come to the best partition so far.
+    int confirmations() const { return confirmations_; }
+
+    // Take these points, for several starts.
+    void begin(const Points<T>& points) { begin(points, points, points.n); }
+
+    // The same, seedings on the first `size` points of `sample` if there are twice as many. The
+    // first points of the sample, however many, must be a fair sample of all.
+    void begin(const Points<T>& points, const Points<T>& sample, std::int64_t size) {
+        points_ = points;
+        sample_ = sample;
+        size_ = size;
+        screened_ = 2 * size <= points.n;
+        confirmations_ = 0;
+        known_.clear();
         total_square_ = total_square(points);
-        seeder_.begin(points);
-        any_ = false;
+        if (screened_) sample_square_ = total_square(sample.first(size));
+        seeder_.begin(screened_ ? sample.first(size) : points);
     }
 
     void start_from(const double* centers, const StopFlag& stop) {
-        trial_.start(*points_, K);
+        trial_.start(points_, K);
         trial_.use(K);
         std::copy_n(centers, trial_.centers.size(), trial_.centers.begin());
-        run(false, stop);
+        run_on_all(false, stop);
+        if (!screened_) return;
+        known_.clear();
+        repeat_on_sample(sample_.first(size_), sample_square_, stop);
     }
 
     void start_from_seeding(const Key& key, const StopFlag& stop) {
         Stream random(key);
-        trial_.start(*points_, K);
+        trial_.start(screened_ ? sample_.first(size_) : points_, K);
         trial_.use(seeder_.seed(K, random, stop, trial_.centers.data(), trial_.labels.data()));
-        run(true, stop);
+        const bool leads = screened_
+                               ? run_on_sample(sample_.first(size_), sample_square_, true, stop)
+                               : run_on_all(true, stop);
+        confirmations_ += leads;
     }
 
-    void end() { best_.polish(*points_); }
+    // Those that are worth it go on from the sample to all points.
+    void end(const StopFlag& stop) {
+        if (screened_) climb(stop);
+        best_.polish();
+    }
 
 private:
-    void run(bool labels_known, const StopFlag& stop) {
-        const double known = any_ ? best_.inertia : std::numeric_limits<double>::infinity();
-        trial_.run(*points_, total_square_, settings, known, labels_known, stop);
-        if (!any_ || trial_.inertia < best_.inertia) std::swap(trial_, best_);
-        any_ = true;
+    // From sample to sample: what is left goes on, the best partition of all points ahead of it.
+    void climb(const StopFlag& stop) {
+        const bool apart = sample_.values != points_.values;
+        drop_clearly_worse(sample_.first(size_));
+        for (std::int64_t size = 8 * size_; size * (apart ? 1 : 2) <= sample_.n; size *= 8) {
+            if (nothing_new()) return;
+            const Points<T> sample = sample_.first(size);
+            const double square = total_square(sample);
+            for (const Optimum<T>& before : in_order()) {
+                if (before.on_all_points) {
+                    repeat_on_sample(sample, square, stop);
+                } else {
+                    take(before.centers, before.in_use, sample);
+                    run_on_sample(sample, square, false, stop);
+                }
+            }
+            drop_clearly_worse(sample);
+        }
+        for (const Optimum<T>& before : in_order()) {
+            if (before.on_all_points) {
+                remember(best_, true);
+            } else {
+                take(before.centers, before.in_use, points_);
+                run_on_all(false, stop);
+            }
+        }
     }
 
-    const Panels<T>* points_ = nullptr;
-    double total_square_ = 0;
-    bool any_ = false;
+    bool nothing_new() const { return known_.size() == 1 && known_[0].on_all_points; }
+
+    // Where the runs so far ended, best first after that of all points; they are forgotten.
+    std::vector<Optimum<T>> in_order() {
+        std::vector<Optimum<T>> before;
+        before.swap(known_);
+        std::stable_sort(before.begin(), before.end(), [](const Optimum<T>& a, const Optimum<T>& b) {
+            return a.on_all_points != b.on_all_points ? a.on_all_points : a.inertia < b.inertia;
+        });
+        return before;
+    }
+
+    // Clearly worse than the leader: by three standard errors of the difference.
+    void drop_clearly_worse(const Points<T>& sample) {
+        const std::size_t first = leader();
+        std::vector<std::uint8_t> worse(known_.size());
+        for (std::size_t o = 0; o < known_.size(); ++o)
+            worse[o] = !known_[o].on_all_points && o != first && excess(sample, known_[o], known_[first]) > 3.0;
+        std::size_t at = 0;
+        std::erase_if(known_, [&](const Optimum<T>&) { return worse[at++]; });
+    }
+
+    // How many standard errors the sample is worse off with one partition than with another. Both
+    // are judged on the same points, so most of what these cost cancels out.
+    double excess(const Points<T>& sample, const Optimum<T>& a, const Optimum<T>& b) const {
+        double sum = 0, squares = 0;
+        const int d = sample.d;
+        for (std::int64_t i = 0; i < sample.n; ++i) {
+            const double* p = &a.centers[static_cast<std::size_t>(a.labels[i]) * d];
+            const double* q = &b.centers[static_cast<std::size_t>(b.labels[i]) * d];
+            const T* x = sample.point(i);
+            double difference = 0;  // (x - p)^2 - (x - q)^2
+            for (int f = 0; f < d; ++f)
+                difference += (q[f] - p[f]) * (2 * static_cast<double>(x[f * lanes<T>]) - p[f] - q[f]);
+            difference *= static_cast<double>(sample.weights[i]);
+            sum += difference;
+            squares += difference * difference;
+        }
+        return squares > 0 ? sum / std::sqrt(squares) : 0.0;
+    }
+
+    std::size_t leader() const {
+        return std::min_element(known_.begin(), known_.end(), [](const Optimum<T>& a, const Optimum<T>& b) {
+            return a.inertia < b.inertia;
+        }) - known_.begin();
+    }
+
+    // Does the run come to the best partition, be it known or new?
+    bool run_on_all(bool labels_known, const StopFlag& stop) {
+        const bool leads = run(points_, total_square_, settings, labels_known, stop);
+        if (ended_ && leads) std::swap(trial_, best_);
+        return leads;
+    }
+
+    // Does the run come to the leading partition of the sample?
+    bool run_on_sample(const Points<T>& sample, double square, bool labels_known,
+                       const StopFlag& stop) {
+        LloydSettings here = settings;
+        here.max_iter = std::min(here.max_iter, sample_iterations);
+        return run(sample, square, here, labels_known, stop);
+    }
+
+    bool run(const Points<T>& points, double square, const LloydSettings& here, bool labels_known,
+             const StopFlag& stop) {
+        std::size_t at = 0;
+        for (Optimum<T>& known : known_)
+            known.attracts(trial_.centers, trial_.in_use, K, points.d);  // the distance to begin with
+        ended_ = trial_.run(points, square, here, labels_known, stop, [&] {
+            for (at = 0; at < known_.size(); ++at)
+                if (known_[at].attracts(trial_.centers, trial_.in_use, K, points.d)) return true;
+            return false;
+        });
+        if (!ended_) return at == leader();
+        const bool leads = known_.empty() || trial_.inertia < known_[leader()].inertia;
+        remember(trial_, false);
+        if (leads) confirmations_ = 0;
+        return leads;
+    }
+
+    void remember(const Lloyd<T>& run, bool on_all_points) {
+        known_.push_back({run.inertia, on_all_points, run.centers, run.in_use, {}, {}, 0});
+        if (screened_) known_.back().labels = run.labels;
+        known_.back().set_reach(K, points_.d);
+    }
+
+    // Where the best partition of all points leads on a sample.
+    void repeat_on_sample(const Points<T>& sample, double square, const StopFlag& stop) {
+        take(best_.centers, best_.in_use, sample);
+        run_on_sample(sample, square, false, stop);
+        known_.back().on_all_points = true;
+    }
+
+    void take(const std::vector<double>& centers, const std::vector<std::uint8_t>& in_use,
+              const Points<T>& points) {
+        trial_.start(points, K);
+        trial_.in_use = in_use;
+        std::copy(centers.begin(), centers.end(), trial_.centers.begin());
+    }
+
+    static constexpr int sample_iterations = 8;
+
+    Points<T> points_, sample_;
+    std::int64_t size_ = 0;
+    double total_square_ = 0, sample_square_ = 0;
+    bool screened_ = false, ended_ = false;
+    int confirmations_ = 0;
     Seeder<T> seeder_;
     Lloyd<T> trial_, best_;
+    std::vector<Optimum<T>> known_;
 };
 
 }  // namespace bbclust

@@ -77,18 +77,27 @@ inline void nearest_of_panels(const T* x, const Codebook<T>& book, T* labels) {
         best[r] = broadcast(std::numeric_limits<T>::infinity());
         label[r] = broadcast(T(0));
     }
-    int k = 0;
-    for (; k + 4 <= book.K; k += 4) score_tile<D, T, R, 4>(x, stride, book, k, best, label);
-    switch (book.K - k) {
-        case 3: score_tile<D, T, R, 3>(x, stride, book, k, best, label); break;
-        case 2: score_tile<D, T, R, 2>(x, stride, book, k, best, label); break;
-        case 1: score_tile<D, T, R, 1>(x, stride, book, k, best, label); break;
+    // Tiles of up to six centres, of equal size as far as possible: small ones wait for their sums.
+    for (int k = 0, tiles = (book.K + 5) / 6; k < book.K; --tiles) {
+        const int size = (book.K - k + tiles - 1) / tiles;
+        switch (size) {
+            case 6: score_tile<D, T, R, 6>(x, stride, book, k, best, label); break;
+            case 5: score_tile<D, T, R, 5>(x, stride, book, k, best, label); break;
+            case 4: score_tile<D, T, R, 4>(x, stride, book, k, best, label); break;
+            case 3: score_tile<D, T, R, 3>(x, stride, book, k, best, label); break;
+            case 2: score_tile<D, T, R, 2>(x, stride, book, k, best, label); break;
+            case 1: score_tile<D, T, R, 1>(x, stride, book, k, best, label); break;
+        }
+        k += size;
     }
     for (int r = 0; r < R; ++r) store(labels + r * W, label[r]);
 }
 
+// As many as registers allow: each centre that is loaded then serves that many panels.
+inline constexpr int panels_at_once = vector_bytes == 64 ? 4 : 2;
+
 template <int D, class T, class Visit>
-void for_nearest_in(const Panels<T>& points, const Codebook<T>& book, const StopFlag& stop,
+void for_nearest_in(const Points<T>& points, const Codebook<T>& book, const StopFlag& stop,
                     Visit&& visit) {
     constexpr int W = lanes<T>;
     constexpr std::int64_t block = 32;
@@ -98,9 +107,10 @@ void for_nearest_in(const Panels<T>& points, const Codebook<T>& book, const Stop
         if (first % 1024 == 0) stop.check();
         const std::int64_t end = std::min(first + block, n_panels);
         std::int64_t p = first;
-        for (; p + 2 <= end; p += 2)
-            nearest_of_panels<D, T, 2>(points.panel(p), book, labels + (p - first) * W);
-        if (p < end) nearest_of_panels<D, T, 1>(points.panel(p), book, labels + (p - first) * W);
+        for (; p + panels_at_once <= end; p += panels_at_once)
+            nearest_of_panels<D, T, panels_at_once>(points.panel(p), book, labels + (p - first) * W);
+        for (; p < end; ++p)
+            nearest_of_panels<D, T, 1>(points.panel(p), book, labels + (p - first) * W);
         visit(first * W, (end - first) * W, labels);
     }
 }
@@ -108,7 +118,7 @@ void for_nearest_in(const Panels<T>& points, const Codebook<T>& book, const Stop
 // Calls visit(first, count, labels) for the points, some at a time: labels[0 .. count) are the
 // nearest centres of points first .. first + count, padding included.
 template <class T, class Visit>
-void for_nearest(const Panels<T>& points, const Codebook<T>& book, const StopFlag& stop,
+void for_nearest(const Points<T>& points, const Codebook<T>& book, const StopFlag& stop,
                  Visit&& visit) {
     with_dimension(book.d,
                    [&](auto D) { for_nearest_in<D()>(points, book, stop, visit); });
@@ -130,7 +140,7 @@ public:
     double inertia = 0;
     int n_iter = 0;
 
-    void start(const Panels<T>& points, int K) {
+    void start(const Points<T>& points, int K) {
         K_ = K;
         d_ = points.d;
         centers.assign(static_cast<std::size_t>(K) * d_, 0.0);
@@ -145,10 +155,10 @@ public:
         std::fill_n(in_use.begin(), n_centers, std::uint8_t(1));
     }
 
-    // Stops early, with nothing to report, when it has come to the cost `known`: two starts of one
-    // replica that reach the same cost to twelve digits have reached the same partition.
-    void run(const Panels<T>& points, double total_square, const LloydSettings& settings,
-             double known, bool labels_known, const StopFlag& stop) {
+    // False, with nothing to report, when `arrived` said that the centres need not go on.
+    template <class Arrived>
+    bool run(const Points<T>& points, double total_square, const LloydSettings& settings,
+             bool labels_known, const StopFlag& stop, Arrived&& arrived) {
         bool stable = false;
         for (n_iter = 1; n_iter <= settings.max_iter; ++n_iter) {
             if (n_iter > 1)
@@ -157,52 +167,70 @@ public:
                 assign_first(points, labels_known, stop);
             if (stable) break;
             relocate(points);
-            if (move_centers() <= settings.tolerance) break;
-            inertia = total_square - gain();
-            if (std::fabs(inertia - known) <= 1e-12 * total_square) return;
+            const double shift = move_centers();
+            if (arrived()) return false;
+            if (shift <= settings.tolerance) break;
         }
         n_iter = std::min(n_iter, settings.max_iter);
         if (!stable) assign(points, stop);  // labels of the last centres
         inertia = total_square - gain();
+        return true;
     }
 
-    // The means of the final labels, free of the rounding that many updates of the sums leave.
-    void polish(const Panels<T>& points) {
-        sum_up(points);
-        move_centers();
+    // Inertia of the centres as they are.
+    double cost(const Points<T>& points, double total_square, const StopFlag& stop) {
+        assign_first(points, false, stop);
+        return total_square - gain();
     }
+
+    // The means of the final labels. The sums are at hand: in double, what thousands of updates add
+    // to their rounding is far below that of the points.
+    void polish() { move_centers(); }
 
 private:
     static constexpr int W = lanes<T>;
 
-    void assign_first(const Panels<T>& points, bool labels_known, const StopFlag& stop) {
+    void assign_first(const Points<T>& points, bool labels_known, const StopFlag& stop) {
         if (!labels_known) {
             book_.set(centers.data(), in_use.data(), K_, d_);
+            clear_sums();
             for_nearest(points, book_, stop,
                         [&](std::int64_t first, std::int64_t count, const T* now) {
                 std::copy_n(now, count, labels.data() + first);
+                sum_up(points, first / W, (first + count) / W);  // while they are in cache
             });
+            return;
         }
         sum_up(points);
     }
 
     // Sums, masses and counts of all clusters from the labels. A few clusters are summed one after
     // the other, the points of the others masked; many are summed point by point.
-    void sum_up(const Panels<T>& points) {
+    void sum_up(const Points<T>& points) {
+        clear_sums();
+        for (std::int64_t p = 0; p < points.n_panels(); p += 256)
+            sum_up(points, p, std::min(p + 256, points.n_panels()));
+    }
+
+    void clear_sums() {
         std::fill(sums_.begin(), sums_.end(), 0.0);
         std::fill(mass_.begin(), mass_.end(), 0.0);
         std::fill(counts.begin(), counts.end(), 0);
+    }
+
+    // Adds the points of some panels.
+    void sum_up(const Points<T>& points, std::int64_t begin, std::int64_t end) {
         with_dimension(d_, [&](auto D) {
             if (D() > 0 && K_ <= 8)
-                for (int k = 0; k < K_; ++k) sum_up_masked<D()>(points, k);
+                for (int k = 0; k < K_; ++k) sum_up_masked<D()>(points, begin, end, k);
             else
-                for (std::int64_t i = 0; i < points.n; ++i)
+                for (std::int64_t i = begin * W; i < std::min(end * W, points.n); ++i)
                     move<D()>(points, i, -1, static_cast<int>(labels[i]));
         });
     }
 
     template <int D>
-    void sum_up_masked(const Panels<T>& points, int k) {
+    void sum_up_masked(const Points<T>& points, std::int64_t begin, std::int64_t end, int k) {
         constexpr int N = doubles_per_pack<T>;
         Pack<double> count[N], mass[N], sum[D + 1][N];
         for (int h = 0; h < N; ++h) {
@@ -210,10 +238,10 @@ private:
             for (int f = 0; f < D; ++f) sum[f][h] = broadcast(0.0);
         }
         const Pack<T> zero = broadcast(T(0)), one = broadcast(T(1)), name = broadcast(T(k));
-        for (std::int64_t p = 0; p < points.n_panels(); ++p) {
-            const T* x = points.values.data() + p * D * W;
+        for (std::int64_t p = begin; p < end; ++p) {
+            const T* x = points.values + p * D * W;
             const Pack<T> masked = choose_equal<T>(load(labels.data() + p * W), name,
-                                                   load(points.weights.data() + p * W), zero);
+                                                   load(points.weights + p * W), zero);
             Pack<double> present[N], weight[N], value[N];
             widen<T>(choose_less<T>(zero, masked, one, zero), present);
             widen<T>(masked, weight);
@@ -235,12 +263,12 @@ private:
     }
 
     // Nearest centres; only points that changed cluster touch the sums. True if any did.
-    bool assign(const Panels<T>& points, const StopFlag& stop) {
+    bool assign(const Points<T>& points, const StopFlag& stop) {
         return with_dimension(d_, [&](auto D) { return assign_in<D()>(points, stop); });
     }
 
     template <int D>
-    bool assign_in(const Panels<T>& points, const StopFlag& stop) {
+    bool assign_in(const Points<T>& points, const StopFlag& stop) {
         book_.set(centers.data(), in_use.data(), K_, d_);
         bool changed = false;
         for_nearest_in<D>(points, book_, stop, [&](std::int64_t first, std::int64_t count, const T* now) {
@@ -259,7 +287,7 @@ private:
     }
 
     template <int D>
-    void move(const Panels<T>& points, std::int64_t i, int from, int to) {
+    void move(const Points<T>& points, std::int64_t i, int from, int to) {
         if (!(points.weights[i] > 0)) return;
         if (from >= 0) {
             add<D>(points, i, from, -1.0);
@@ -270,10 +298,10 @@ private:
     }
 
     template <int D>
-    void add(const Panels<T>& points, std::int64_t i, int k, double sign) {
+    void add(const Points<T>& points, std::int64_t i, int k, double sign) {
         const int d = D ? D : d_;
         const double weight = sign * static_cast<double>(points.weights[i]);
-        const T* x = points.values.data() + (i / W) * d * W + i % W;
+        const T* x = points.values + (i / W) * d * W + i % W;
         double* sum = sums_.data() + static_cast<std::int64_t>(k) * d;
         for (int f = 0; f < d; ++f) sum[f] += weight * static_cast<double>(x[f * W]);
         mass_[k] += weight;
@@ -282,7 +310,7 @@ private:
     // Empty clusters take over the points farthest from their centres. Points that sit on their
     // centre, and points alone in a cluster, stay: then the cluster goes out of use, because the
     // replica has fewer distinct points than clusters.
-    void relocate(const Panels<T>& points) {
+    void relocate(const Points<T>& points) {
         std::vector<int> empty;
         for (int k = 0; k < K_; ++k)
             if (counts[k] == 0) empty.push_back(k);
@@ -348,21 +376,22 @@ private:
 
 // sum of w|x|^2, in double: inertias are small differences from it
 template <class T>
-double total_square(const Panels<T>& points) {
-    constexpr int W = lanes<T>;
-    double total[W] = {};
+double total_square(const Points<T>& points) {
+    constexpr int W = lanes<T>, N = doubles_per_pack<T>;
+    Pack<double> total[N];
+    for (int h = 0; h < N; ++h) total[h] = broadcast(0.0);
     for (std::int64_t p = 0; p < points.n_panels(); ++p) {
-        double square[W] = {};
-        for (int f = 0; f < points.d; ++f)
-            for (int l = 0; l < W; ++l) {
-                const double x = static_cast<double>(points.panel(p)[f * W + l]);
-                square[l] += x * x;
-            }
-        for (int l = 0; l < W; ++l)
-            total[l] += square[l] * static_cast<double>(points.weights[p * W + l]);
+        Pack<double> square[N], value[N], weight[N];
+        for (int h = 0; h < N; ++h) square[h] = broadcast(0.0);
+        for (int f = 0; f < points.d; ++f) {
+            widen<T>(load(points.panel(p) + f * W), value);
+            for (int h = 0; h < N; ++h) square[h] = square[h] + value[h] * value[h];
+        }
+        widen<T>(load(points.weights + p * W), weight);
+        for (int h = 0; h < N; ++h) total[h] = total[h] + square[h] * weight[h];
     }
     double sum = 0;
-    for (int l = 0; l < W; ++l) sum += total[l];
+    for (int h = 0; h < N; ++h) sum += sum_of_lanes<double>(total[h]);
     return sum;
 }
 

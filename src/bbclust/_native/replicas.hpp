@@ -10,6 +10,7 @@
 #include "draws.hpp"
 #include "kmeans.hpp"
 #include "parallel.hpp"
+#include "voting.hpp"
 
 namespace bbclust {
 
@@ -43,16 +44,14 @@ struct ReplicaResults {
 template <class T>
 class ReplicaWorker {
 public:
-    ReplicaWorker(const ReplicaPlan<T>& plan, const Panels<T>* all_points,
-                  const Panels<T>* evaluation_points, const std::int32_t* evaluation_slot)
-        : plan_(plan), all_(all_points), evaluation_(evaluation_points),
-          slot_(evaluation_slot), drawer_(plan.draws) {
+    // `votes`: where this thread counts votes on drawn rows.
+    ReplicaWorker(const ReplicaPlan<T>& plan, const Points<T>& evaluation_points,
+                  const std::int32_t* evaluation_slot, std::int32_t* votes)
+        : plan_(plan), evaluation_(evaluation_points), slot_(evaluation_slot), votes_(votes),
+          drawer_(plan.draws) {
         kmeans_.K = plan.K;
         kmeans_.settings = plan.lloyd;
-        if (plan.count_votes) votes.assign(static_cast<std::size_t>(plan.draws.n) * plan.K, 0);
     }
-
-    std::vector<std::int32_t> votes;
 
     // `replica` names the random streams, `b` is the place in the block.
     void compute(std::int64_t replica, std::int64_t b, const StopFlag& stop,
@@ -63,19 +62,23 @@ public:
         cluster(replica, stop);
         align(b, stop, out);
         publish_centers(b, out);
-        vote(b, stop, out);
+        vote(b, out);
         out.inertia[b] = kmeans_.best().inertia;
         out.n_iter[b] = kmeans_.best().n_iter;
     }
 
 private:
+    // Once so many seedings have come to the best partition, the rest are left out.
+    static constexpr int enough = 2;
+
     void cluster(std::int64_t replica, const StopFlag& stop) {
-        kmeans_.begin(replica_.panels);
+        const Points<T> points = replica_.panels.view();  // in the order of drawing: a fair sample
+        kmeans_.begin(points, points, screening_points(plan_.K));
         kmeans_.start_from(plan_.reference_centers, stop);
-        for (int start = 1; start <= plan_.n_init; ++start)
+        for (int start = 1; start <= plan_.n_init && kmeans_.confirmations() < enough; ++start)
             kmeans_.start_from_seeding(
                 make_key(plan_.draws.seed, Stage::seeding, start, replica), stop);
-        kmeans_.end();
+        kmeans_.end(stop);
     }
 
     // Is point i of the replica a row of the table that takes part?
@@ -92,8 +95,8 @@ private:
         std::int64_t n_points = 0;
         if (plan_.vote_on_all) {
             book_.set(best.centers.data(), occupied_.data(), K, d);
-            evaluation_labels_.resize(evaluation_->padded());
-            for_nearest(*evaluation_, book_, stop,
+            evaluation_labels_.resize(evaluation_.padded());
+            for_nearest(evaluation_, book_, stop,
                         [&](std::int64_t first, std::int64_t count, const T* labels) {
                 std::copy_n(labels, count, evaluation_labels_.data() + first);
             });
@@ -138,20 +141,14 @@ private:
         }
     }
 
-    void vote(std::int64_t b, const StopFlag& stop, const ReplicaResults& out) {
+    // On the rows it drew, and on the evaluation rows.
+    void vote(std::int64_t b, const ReplicaResults& out) {
         const int K = plan_.K;
         const std::vector<int>& aligned = aligner_.to_reference;
         std::int16_t* kept = out.evaluation_labels + b * plan_.n_evaluation;
         if (plan_.vote_on_all) {
             for (std::int64_t e = 0; e < plan_.n_evaluation; ++e)
                 kept[e] = static_cast<std::int16_t>(aligned[static_cast<int>(evaluation_labels_[e])]);
-            if (!plan_.count_votes) return;
-            for_nearest(*all_, book_, stop,
-                        [&](std::int64_t first, std::int64_t count, const T* labels) {
-                const std::int64_t end = std::min(first + count, all_->n);
-                for (std::int64_t i = first; i < end; ++i)
-                    ++votes[i * K + aligned[static_cast<int>(labels[i - first])]];
-            });
             return;
         }
         std::fill_n(kept, plan_.n_evaluation, std::int16_t(-1));
@@ -159,15 +156,15 @@ private:
             if (!votes_in_replica(i)) continue;
             const std::int64_t row = replica_.row[i];
             const int label = aligned[static_cast<int>(kmeans_.best().labels[i])];
-            if (plan_.count_votes) ++votes[row * K + label];
+            if (plan_.count_votes) ++votes_[row * K + label];
             if (slot_[row] >= 0) kept[slot_[row]] = static_cast<std::int16_t>(label);
         }
     }
 
     const ReplicaPlan<T>& plan_;
-    const Panels<T>* all_;
-    const Panels<T>* evaluation_;
+    Points<T> evaluation_;
     const std::int32_t* slot_;  // row -> evaluation point, -1 elsewhere
+    std::int32_t* votes_;
     Drawer<T> drawer_;
     Replica<T> replica_;
     KMeans<T> kmeans_;
@@ -186,10 +183,9 @@ void run_replicas(const ReplicaPlan<T>& plan, std::int64_t first, std::int64_t c
                   const ReplicaResults& out) {
     const std::int64_t n = plan.draws.n;
     const int d = plan.draws.d;
-    Panels<T> all, evaluation;
+    Panels<T> evaluation;
     std::vector<std::int32_t> slot;
     if (plan.vote_on_all) {
-        if (plan.count_votes) all = make_panels(plan.draws.rows, nullptr, n, d);
         evaluation.reserve(plan.n_evaluation, d);
         for (std::int64_t e = 0; e < plan.n_evaluation; ++e)
             evaluation.append(plan.draws.rows + plan.evaluation_rows[e] * d, T(1));
@@ -200,15 +196,24 @@ void run_replicas(const ReplicaPlan<T>& plan, std::int64_t first, std::int64_t c
             slot[plan.evaluation_rows[e]] = static_cast<std::int32_t>(e);
     }
     n_threads = static_cast<int>(std::min<std::int64_t>(n_threads, count));
+    const bool on_drawn = plan.count_votes && !plan.vote_on_all;
+    std::vector<Buffer<std::int32_t>> votes(n_threads);  // the first thread counts in place
     std::vector<ReplicaWorker<T>> workers;
     workers.reserve(n_threads);
-    for (int t = 0; t < n_threads; ++t) workers.emplace_back(plan, &all, &evaluation, slot.data());
+    for (int t = 0; t < n_threads; ++t) {
+        if (on_drawn && t > 0) votes[t].assign(static_cast<std::size_t>(n) * plan.K, 0);
+        workers.emplace_back(plan, evaluation.view(), slot.data(),
+                             t > 0 ? votes[t].data() : out.votes);
+    }
     StopFlag stop;
     parallel_for(count, n_threads, stop, interrupted, [&](std::int64_t b, int thread) {
         workers[thread].compute(first + b, b, stop, out);
     });
-    for (const ReplicaWorker<T>& worker : workers)
-        for (std::size_t e = 0; e < worker.votes.size(); ++e) out.votes[e] += worker.votes[e];
+    for (const Buffer<std::int32_t>& part : votes)
+        for (std::size_t e = 0; e < part.size(); ++e) out.votes[e] += part[e];
+    if (plan.vote_on_all && plan.count_votes)  // one pass over the rows for all replicas
+        vote_by_centers(plan.draws.rows, n, d, out.centers, out.occupied, count, plan.K, n_threads,
+                        interrupted, out.votes);
 }
 
 }  // namespace bbclust

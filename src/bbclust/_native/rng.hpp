@@ -17,7 +17,7 @@ namespace bbclust {
 // What a stream of words is used for. The values are part of the promise of reproducibility.
 enum class Stage : std::uint64_t {
     selection = 1,   // one word per draw: prior or data, and which component or row
-    normals = 2,     // ceil(d / 4) blocks per draw, used by draws from the prior
+    normals = 2,     // halves of words, d for each draw from the prior, one after the other
     weights = 3,     // gammas behind the Dirichlet weights
     resampling = 4,  // the second resampling of weighting="resample"
     seeding = 5,     // k-means++ of a replica, one stream per start
@@ -91,6 +91,19 @@ inline double open_uniform_from(std::uint64_t word) {  // (0, 1), symmetric abou
     return std::bit_cast<double>(word >> 12 | 0x3FF0000000000000ULL) - (1.0 - 0x1p-53);
 }
 
+// Half a word is enough for a normal or a factor of a gamma: its uniforms are 2^-32 apart, and
+// normals end at 6.3. Halves lie in memory as they do in the word, the lower first.
+static_assert(std::endian::native == std::endian::little);
+
+inline double centered_uniform_from(std::uint32_t half) {  // (-1/2, 1/2), symmetric about zero
+    const std::int32_t signed_half = static_cast<std::int32_t>(half ^ 0x80000000U);
+    return (static_cast<double>(signed_half) + 0.5) * 0x1p-32;
+}
+
+inline double centered_uniform_from(std::uint64_t word) {
+    return open_uniform_from(word) - 0.5;
+}
+
 // Natural logarithm of a positive normal number, within two units in the last place. Without
 // branches or calls, so that loops over it run in registers, and equal on every C library.
 inline double log_of(double x) {
@@ -148,9 +161,10 @@ inline double normal_quantile_far_tail(double root) {  // beyond
              0.59983220655588793769) * r + 1.0);
 }
 
-// n standard normals, one from each word. The centre, 85 of 100, is computed for all in registers;
-// then the tails are gathered, computed in registers too, and put in place.
-inline void normals_from(const std::uint64_t* words, std::int64_t n, double* out) {
+// n standard normals, one from each word or half. The centre, 85 of 100, is computed for all in
+// registers; then the tails are gathered, computed in registers too, and put in place.
+template <class Word>
+inline void normals_from(const Word* words, std::int64_t n, double* out) {
     constexpr std::int64_t piece = 256;
     double offsets[piece], roots[piece], tails[piece];
     std::int64_t places[piece];
@@ -158,10 +172,10 @@ inline void normals_from(const std::uint64_t* words, std::int64_t n, double* out
         const std::int64_t count = n - begin < piece ? n - begin : piece;
         double* values = out + begin;
         for (std::int64_t i = 0; i < count; ++i)
-            values[i] = normal_quantile_center(open_uniform_from(words[begin + i]) - 0.5);
+            values[i] = normal_quantile_center(centered_uniform_from(words[begin + i]));
         std::int64_t n_tails = 0;
         for (std::int64_t i = 0; i < count; ++i) {  // no branch: it could not be predicted
-            const double q = open_uniform_from(words[begin + i]) - 0.5;
+            const double q = centered_uniform_from(words[begin + i]);
             offsets[n_tails] = q;
             places[n_tails] = i;
             n_tails += std::fabs(q) > 0.425;
@@ -224,7 +238,7 @@ private:
 // Gamma(shape, 1) variables number 0, 1, 2, ... of a stage and replica.
 //
 // One shape for all, and it is 1 or 2, as in Rubin's bootstrap and at omega = 1/2 with m = n: minus
-// the logarithm of one or two uniforms, word i of the streams (start = 0) and (start = 1).
+// the logarithm of the uniform from word i of the stream (start = 0), or of both from its halves.
 // Else Marsaglia & Tsang 2000, ACM Transactions on Mathematical Software 26, 363-372: a candidate
 // from one normal and one uniform, accepted more than 95 times in 100. Candidate a of variable i
 // reads word i of the streams (start = 2a) and (start = 2a + 1), so no variable depends on the
@@ -241,14 +255,19 @@ public:
                                         const std::uint64_t* second) {
                 by_rejection(n, [shape](std::int64_t) { return shape; }, first, second, out + begin);
             });
-        const bool two = shape == 2.0;
-        in_pieces(count, [&](std::int64_t begin, std::int64_t n, const std::uint64_t* first,
-                             const std::uint64_t* second) {
-            for (std::int64_t i = 0; i < n; ++i) {
-                const double u = open_uniform_from(first[i]), v = open_uniform_from(second[i]);
-                out[begin + i] = -log_of(two ? u * v : u);
-            }
-        });
+        std::uint64_t words[chunk];
+        for (std::int64_t begin = 0; begin < count; begin += chunk) {
+            const std::int64_t n = count - begin < chunk ? count - begin : chunk;
+            first_.words(words, (n + 3) / 4 * 4);
+            if (shape == 1.0)
+                for (std::int64_t i = 0; i < n; ++i) out[begin + i] = -log_of(open_uniform_from(words[i]));
+            else
+                for (std::int64_t i = 0; i < n; ++i) {
+                    const double u = 0.5 + centered_uniform_from(static_cast<std::uint32_t>(words[i]));
+                    const double v = 0.5 + centered_uniform_from(static_cast<std::uint32_t>(words[i] >> 32));
+                    out[begin + i] = -log_of(u * v);
+                }
+        }
     }
 
     // The next `count`, each of its own shape.

@@ -18,8 +18,8 @@ template <class T>
 class Seeder {
 public:
     // Take these points, for one or several seedings.
-    void begin(const Panels<T>& points) {
-        points_ = &points;
+    void begin(const Points<T>& points) {
+        points_ = points;
         closest_.resize(points.padded());
         sum_amounts(weights_, [](std::int64_t) { return broadcast(T(1)); });
     }
@@ -27,7 +27,7 @@ public:
     // Writes up to K centres, (K, d), and the nearest of them to each point, and returns how many:
     // fewer when the points run out, that is, when every point already sits on a centre.
     int seed(int K, Stream& random, const StopFlag& stop, double* centers, T* labels) {
-        const int d = points_->d, n_trials = 2 + static_cast<int>(std::log(static_cast<double>(K)));
+        const int d = points_.d, n_trials = 2 + static_cast<int>(std::log(static_cast<double>(K)));
         candidates_.resize(static_cast<std::size_t>(n_trials) * d);
         chosen_.resize(n_trials);
         std::fill(closest_.begin(), closest_.end(), std::numeric_limits<T>::infinity());
@@ -59,9 +59,9 @@ private:
         double total = 0;
     };
 
-    std::int64_t n_chunks() const { return (points_->n_panels() + chunk_panels - 1) / chunk_panels; }
+    std::int64_t n_chunks() const { return (points_.n_panels() + chunk_panels - 1) / chunk_panels; }
     std::int64_t chunk_end(std::int64_t chunk) const {
-        return std::min((chunk + 1) * chunk_panels, points_->n_panels());
+        return std::min((chunk + 1) * chunk_panels, points_.n_panels());
     }
 
     // Amounts are weight times value(panel).
@@ -74,7 +74,7 @@ private:
             Pack<T> sum[packs];
             for (int v = 0; v < packs; ++v) sum[v] = broadcast(T(0));
             auto add = [&](std::int64_t p, int v) {
-                sum[v] = sum[v] + value(p) * load(points_->weights.data() + p * W);
+                sum[v] = sum[v] + value(p) * load(points_.weights + p * W);
             };
             std::int64_t p = c * chunk_panels;
             for (; p + packs <= chunk_end(c); p += packs)
@@ -112,11 +112,11 @@ private:
         const T* of_columns = amounts.columns.data() + chunk * columns;
         const std::int64_t column = descend([&](std::int64_t v) { return of_columns[v]; }, 0, columns);
         const std::int64_t first = chunk * chunk_points + column;
-        const std::int64_t end = std::min((chunk + 1) * chunk_points, points_->n);
+        const std::int64_t end = std::min((chunk + 1) * chunk_points, points_.n);
         const std::int64_t row = descend(
             [&](std::int64_t r) {
                 const std::int64_t i = first + r * columns;
-                return value(i) * points_->weights[i];
+                return value(i) * points_.weights[i];
             },
             0, (end - first + columns - 1) / columns);
         return first + row * columns;
@@ -124,7 +124,7 @@ private:
 
     template <int D>
     std::int64_t best_candidate() {
-        const int n_trials = static_cast<int>(chosen_.size()), d = points_->d;
+        const int n_trials = static_cast<int>(chosen_.size()), d = points_.d;
         for (int t = 0; t < n_trials; ++t) copy_point(chosen_[t], candidates_.data() + t * d);
         trial_costs_.assign(n_trials, 0.0);
         for (std::int64_t c = 0; c < n_chunks(); ++c) {  // a chunk stays in cache for all
@@ -139,12 +139,12 @@ private:
     // Cost of a chunk with each of N candidates as a further centre.
     template <int D, int N>
     void try_candidates(std::int64_t chunk, int first) {
-        const int d = D ? D : points_->d;
+        const int d = D ? D : points_.d;
         Pack<T> cost[N];
         for (int t = 0; t < N; ++t) cost[t] = broadcast(T(0));
         for (std::int64_t p = chunk * chunk_panels; p < chunk_end(chunk); ++p) {
             const Pack<T> before = load(closest_.data() + p * W);
-            const Pack<T> weight = load(points_->weights.data() + p * W);
+            const Pack<T> weight = load(points_.weights + p * W);
             for (int t = 0; t < N; ++t) {
                 const Pack<T> distance = distances<D>(p, candidates_.data() + (first + t) * d);
                 cost[t] = cost[t] + choose_less<T>(distance, before, distance, before) * weight;
@@ -155,8 +155,8 @@ private:
 
     void accept(std::int64_t chosen, int k, double* center, T* labels) {
         copy_point(chosen, candidates_.data());
-        for (int f = 0; f < points_->d; ++f) center[f] = static_cast<double>(candidates_[f]);
-        with_dimension(points_->d, [&](auto D) {
+        for (int f = 0; f < points_.d; ++f) center[f] = static_cast<double>(candidates_[f]);
+        with_dimension(points_.d, [&](auto D) {
             sum_amounts(costs_, [&](std::int64_t panel) {
                 const Pack<T> distance = distances<D()>(panel, candidates_.data());
                 const Pack<T> before = load(closest_.data() + panel * W);
@@ -173,8 +173,8 @@ private:
     // Squared distances of the points of a panel to a centre.
     template <int D>
     Pack<T> distances(std::int64_t panel, const T* center) const {
-        const int d = D ? D : points_->d;
-        const T* x = points_->values.data() + panel * d * W;
+        const int d = D ? D : points_.d;
+        const T* x = points_.values + panel * d * W;
         Pack<T> distance = broadcast(T(0));
         for (int f = 0; f < d; ++f) {
             const Pack<T> difference = load(x + f * W) - broadcast(center[f]);
@@ -184,11 +184,11 @@ private:
     }
 
     void copy_point(std::int64_t i, T* to) const {
-        const T* from = points_->point(i);
-        for (int f = 0; f < points_->d; ++f) to[f] = from[f * W];
+        const T* from = points_.point(i);
+        for (int f = 0; f < points_.d; ++f) to[f] = from[f * W];
     }
 
-    const Panels<T>* points_ = nullptr;
+    Points<T> points_;
     Buffer<T> closest_;  // squared distance to the nearest centre so far
     Amounts weights_;    // of the points alone: where the first centre comes from
     Amounts costs_;      // weight times squared distance

@@ -170,6 +170,15 @@ inline void widen<double>(const Pack<double>& from, Pack<double> (&to)[1]) {
     to[0] = from;
 }
 
+// A hint: the line of memory will be read soon.
+inline void prefetch(const void* address) {
+#if defined(__GNUC__) || defined(__clang__)
+    __builtin_prefetch(address);
+#else
+    (void)address;
+#endif
+}
+
 // Calls f(D), D the dimension as a compile-time constant where it is small, else zero: short loops
 // over features are unrolled, which is worth a tenth of the time at d = 4.
 template <class F>

@@ -12,6 +12,43 @@
 
 namespace bbclust {
 
+// Votes of many replicas on a block of points, in bytes: the compiler counts dozens at a time.
+class ByteVotes {
+public:
+    ByteVotes(std::int64_t n_points, int K)
+        : n_(n_points), K_(K), counts_(static_cast<std::size_t>(n_points) * K, 0) {}
+
+    // Labels of points first .. first + count by one replica.
+    template <class T>
+    void add(std::int64_t first, std::int64_t count, const T* labels) {
+        constexpr std::int64_t step = 256;
+        for (std::int64_t start = 0; start < count; start += step) {
+            const std::int64_t here = std::min(step, count - start);
+            std::uint8_t names[step];
+            for (std::int64_t i = 0; i < here; ++i)
+                names[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(labels[start + i]));
+            for (int k = 0; k < K_; ++k) {
+                std::uint8_t* counts = counts_.data() + k * n_ + first + start;
+                const std::uint8_t name = static_cast<std::uint8_t>(k);
+                for (std::int64_t i = 0; i < here; ++i)
+                    counts[i] += static_cast<std::uint8_t>(names[i] == name);
+            }
+        }
+    }
+
+    // Adds the counts to votes (points, K), and begins anew. Due every 255 replicas.
+    void flush(std::int64_t n_points, std::int32_t* votes) {
+        for (int k = 0; k < K_; ++k)
+            for (std::int64_t i = 0; i < n_points; ++i) votes[i * K_ + k] += counts_[k * n_ + i];
+        std::fill(counts_.begin(), counts_.end(), std::uint8_t(0));
+    }
+
+private:
+    std::int64_t n_;
+    int K_;
+    std::vector<std::uint8_t> counts_;  // (K, points)
+};
+
 // votes (n, K), added to: every replica's centres vote on every point. Centres without points of
 // their own abstain.
 template <class T>
@@ -26,13 +63,20 @@ void vote_by_centers(const T* rows, std::int64_t n, int d, const double* centers
     parallel_for((n + block - 1) / block, n_threads, stop, interrupted, [&](std::int64_t job, int) {
         const std::int64_t begin = job * block, count = std::min(block, n - begin);
         const Panels<T> points = make_panels(rows + begin * d, nullptr, count, d);
-        for (const Codebook<T>& book : books) {
-            for_nearest(points, book, stop,
+        std::int32_t* here = votes + begin * K;
+        ByteVotes bytes(block, std::min(K, 256));
+        for (std::int64_t b = 0; b < n_replicas; ++b) {
+            for_nearest(points.view(), books[b], stop,
                         [&](std::int64_t first, std::int64_t n_labels, const T* labels) {
+                if (K <= 256) {
+                    bytes.add(first, n_labels, labels);
+                    return;
+                }
                 const std::int64_t end = std::min(first + n_labels, count);
                 for (std::int64_t i = first; i < end; ++i)
-                    ++votes[(begin + i) * K + static_cast<int>(labels[i - first])];
+                    ++here[i * K + static_cast<std::int64_t>(labels[i - first])];
             });
+            if (K <= 256 && (b % 255 == 254 || b + 1 == n_replicas)) bytes.flush(count, here);
         }
     });
 }
