@@ -30,7 +30,7 @@ from bbclust.verdict import Verdict, judge
 from bbclust.watching import Watchable, Watchers
 
 MAX_SAMPLE = 10_000
-AUTO_FIRST, AUTO_STEP, AUTO_CAP = 10, 5, 50
+AUTO_FIRST, AUTO_STEP, AUTO_CAP = 20, 5, 50
 
 
 def default_n_draws(n: int) -> int:
@@ -60,7 +60,7 @@ class KSelector(
         ``clusterer``, ``n_init``, ``max_iter`` and ``tol`` are used for every K. ``BBC(n_init=2)``
         by default: on the few draws of a selection more starts find K no more often.
     k_range : iterable of int or "auto", default=(2, ..., 10)
-        The K's to compare, 2 or more. "auto" starts with 2 to 10 and goes on in steps of five until
+        The K's to compare, 2 or more. "auto" starts with 2 to 20 and goes on in steps of five until
         twice the best K and two more have been tried; 50 at most.
     prior_scales : iterable of float, default=(1, 1.5, 2.5)
         The s's over which the measures are averaged.
