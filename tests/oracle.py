@@ -274,8 +274,8 @@ def lloyd(points, weights, centers, *, n_clusters, max_iter=300, tolerance=0.0, 
 def kmeans(points, weights, starts, *, n_clusters, max_iter=300, tolerance=0.0):
     """Best of several starts.
 
-    The first is the reference. A run ends when it closes in on an earlier one's end. Once two others
-    have come to the best partition the rest are left out.
+    The first is the reference. A run ends when it closes in on an earlier one's end. Once two
+    others have come to the best partition the rest are left out.
     """
     ends = []
     best, confirmed = None, 0
