@@ -2,8 +2,8 @@
 
 Rows are 1,000,000 x 16 of float32, clusters 10. ``votes="all"`` and ``predict``: the centres of
 200 replicas vote on every row. ``assignment``: iterations of Lloyd's algorithm from random centres,
-with all that belongs to them. The matrix product is 4,096 x 4,096 on as many threads. All take turns,
-best of several.
+with all that belongs to them. The matrix product is 4,096 x 4,096 on as many threads. All take
+turns, best of several.
 
     python benchmarks/share_of_peak.py [--rows 1000000] [--rounds 5] [--json FILE]
 """
