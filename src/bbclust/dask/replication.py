@@ -156,7 +156,6 @@ class _Tree:
         self._tasks.cancel(lambda piece: self._below(piece).start >= n_first)
         for piece in [p for p in self._waiting if self._below(p).start >= n_first]:
             del self._waiting[piece]
-        self._blocks = self._blocks[:n_first]
         self._done = set(range(n_first))
 
 
