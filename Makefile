@@ -34,9 +34,13 @@ picture: ## Draw the pictures of the documentation again
 paper: ## Run the tables and figures of the paper and write docs/paper.md (within an hour)
 	$(PYTHON) -m bbclust.reproduction --full --out docs
 
-bench: ## Run every script in benchmarks/
-	$(if $(wildcard benchmarks/*.py),,@echo "There are no scripts in benchmarks/.")
-	@for script in $(wildcard benchmarks/*.py); do echo "$$script"; $(PYTHON) $$script || exit 1; done
+BENCHMARKS = against_peers share_of_peak growth start_up profile_stages
+
+bench: ## Measure the engine on a quiet machine and write benchmarks/README.md (half an hour)
+	@mkdir -p benchmarks/results
+	@for name in $(BENCHMARKS); do \
+	  $(PYTHON) benchmarks/$$name.py --json benchmarks/results/$$name.json || exit 1; done
+	$(PYTHON) benchmarks/make_readme.py
 
 clean: ## Remove what was built or cached
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

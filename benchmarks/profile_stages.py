@@ -1,0 +1,85 @@
+"""Where the engine's time goes, stage by stage, as sampled by Linux's ``perf``.
+
+python benchmarks/profile_stages.py [--cases 150x4 ...] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from against_peers import CASES, N_INIT
+
+from bbclust import BBC
+from bbclust.ensemble import run_replicas
+
+# The first that a function's name contains is its stage.
+STAGES = (
+    ("drawing", ("Drawer", "normals_from", "Gammas", "Mixture")),
+    ("seeding", ("Seeder",)),
+    ("assignment", ("nearest_of_panels", "for_nearest")),
+    ("sums of clusters", ("Lloyd", "total_square")),
+    ("which starts go on", ("KMeans", "Optimum")),
+    ("aligning and voting", ("Align", "ReplicaWorker", "run_replicas")),
+)
+
+
+def work(name: str, seconds: float) -> None:
+    """Replicas of a case, again and again."""
+    (case,) = (case for case in CASES if case.name == name)
+    model = BBC(case.n_clusters, n_replicas=case.n_replicas, n_init=N_INIT, random_state=0)
+    run = model._prepare(case.data(np.float64), None, None)
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        run_replicas(run.table, run.reference, run.prior, run.plan, range(case.n_replicas))
+
+
+def profile(name: str, seconds: float) -> dict[str, float]:
+    """Shares of the engine's samples."""
+    with tempfile.TemporaryDirectory() as folder:
+        samples = str(Path(folder) / "perf.data")
+        command = [sys.executable, __file__, "--work", name, "--seconds", str(seconds)]
+        record = ["perf", "record", "-q", "-o", samples, *command]
+        subprocess.run(record, check=True, capture_output=True)
+        report = ["perf", "report", "-i", samples, "--stdio", "--no-children", "--sort", "dso,sym"]
+        lines = subprocess.run(report, check=True, capture_output=True, text=True).stdout
+    shares = dict.fromkeys([stage for stage, _ in STAGES], 0.0) | {"rest": 0.0}
+    for line in lines.splitlines():
+        if "_engine_" not in line or "%" not in line:
+            continue
+        share = float(line.split("%")[0])
+        symbol = line.partition("[.]")[2]
+        stage = next((s for s, words in STAGES if any(w in symbol for w in words)), "rest")
+        shares[stage] += share
+    total = sum(shares.values())
+    return {stage: share / total for stage, share in shares.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    names = [case.name for case in CASES]
+    parser.add_argument("--cases", nargs="+", default=names, choices=names)
+    parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--json", help="also write the figures to this file")
+    parser.add_argument("--work", choices=names, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.work:
+        work(arguments.work, arguments.seconds)
+        return
+    found = {}
+    for name in arguments.cases:
+        found[name] = profile(name, arguments.seconds)
+        print(name, {stage: round(share, 2) for stage, share in found[name].items()}, flush=True)
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump(found, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
