@@ -11,6 +11,10 @@ from distributed import Client, LocalCluster
 
 CONNECT_SECONDS = 10
 
+# A worker that is killed is started again by its nanny. LocalCluster gives it up if it is away 15
+# seconds after a death, be it for the next one or on a busy machine, and work would wait for ever.
+PATIENCE = {"distributed.deploy.lost-worker-timeout": "1h"}
+
 # Ctrl-C reaches all processes of a terminal; the client hears it and closes the workers.
 _LEAVE_INTERRUPTS_TO_CLIENT = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
@@ -44,7 +48,7 @@ def open_client(
     """
     # sentences are told by whoever runs the command; graphs of many partitions are large
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB", **PATIENCE}):
         if scheduler is not None:
             with _connect(scheduler) as client:
                 yield client

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+import dask
 from distributed import (
     CancelledError,
     Client,
@@ -24,6 +25,7 @@ from distributed import (
 )
 
 from bbclust._native import using_isa
+from bbclust.dask.clusters import PATIENCE
 from bbclust.dask.faults import WorkersKeepDyingError, in_one_sentence, is_disconnection
 from bbclust.dask.workers import check_versions, describe_process, look_at_workers, lowest_isa
 from bbclust.version import __version__
@@ -256,7 +258,7 @@ def _connected(client: Client | None) -> Iterator[Client]:
         try:
             client = get_client()
         except ValueError:  # there is none
-            with _own_cluster() as cluster, Client(cluster) as own:
+            with dask.config.set(PATIENCE), _own_cluster() as cluster, Client(cluster) as own:
                 yield own
             return
     yield client
