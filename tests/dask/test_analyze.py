@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
+from distributed import Client
 from numpy.testing import assert_allclose, assert_equal
 from typer.testing import CliRunner
 
@@ -189,6 +190,32 @@ def test_a_run_that_was_stopped_is_resumed(results, folder, cluster, tmp_path, m
     assert_refused(
         run(cluster, folder, "--k", 2, "--out", out, "--force"), "holds 'mine.txt', which"
     )
+
+
+def test_a_scheduler_that_goes_away_is_told_in_one_sentence(
+    processes, results, folder, cluster, tmp_path
+):
+    scheduler, file = processes
+    out = tmp_path / "out"
+    with Client(scheduler_file=str(file), set_as_default=False) as client:
+        address = client.scheduler.address
+    options = ["analyze", folder, *QUICK, "--out", out, "--engine", "dask"]
+    command = [sys.executable, "-m", "bbclust", *options, "--scheduler", address]
+    process = subprocess.Popen([*map(str, command)], stderr=subprocess.PIPE, text=True)
+    with process.stderr:
+        while process.poll() is None and not list(tmp_path.rglob("*.cell")):
+            pass
+        scheduler.kill()
+        *progress, told = process.stderr.read().splitlines()
+    assert process.wait() == 2
+    assert all(line.endswith(" ...") for line in progress), progress
+    assert told == (
+        f"bbclust: The connection to the scheduler {address} was lost; what is finished is kept in "
+        f"{out}.partial: go on by the same command and --resume."
+    )
+    result = run(cluster, folder, *QUICK, "--out", out, "--resume")
+    assert result.exit_code == 0, result.output
+    assert (out / "selection.csv").read_bytes() == (results[0] / "selection.csv").read_bytes()
 
 
 @pytest.mark.parametrize(

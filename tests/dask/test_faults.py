@@ -244,28 +244,6 @@ def test_all_use_the_instruction_set_that_they_have_in_common():
 # --- a scheduler that goes away -------------------------------------------------------------------
 
 
-@pytest.fixture
-def processes(tmp_path):
-    """A scheduler and a worker as processes of their own; the scheduler and its address."""
-    file = tmp_path / "scheduler.json"
-    dask_command = [sys.executable, "-m", "dask"]
-    address = ["--scheduler-file", str(file)]
-    scheduler = subprocess.Popen(
-        [*dask_command, "scheduler", *address, "--host", "127.0.0.1", "--port", "0"],
-        stderr=subprocess.DEVNULL,
-    )
-    worker = subprocess.Popen(
-        [*dask_command, "worker", *address, "--nthreads", "1", "--no-dashboard"],
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield scheduler, file
-    finally:
-        for process in (worker, scheduler):
-            process.kill()
-            process.wait()
-
-
 def test_a_selection_goes_on_after_its_scheduler_was_lost(processes, client, tmp_path):
     scheduler, file = processes
     folder = tmp_path / "cells"

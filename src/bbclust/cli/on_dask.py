@@ -162,9 +162,15 @@ def _identity(method: Method, table: ParquetTable, scaling: dict[str, Any]) -> d
 @contextmanager
 def _cluster_sentences() -> Iterator[None]:
     """What goes wrong on a cluster, in the sentences that the library has for it."""
+    from bbclust.dask.clusters import NobodyAnswersError
+
     try:
         yield
-    except (ConnectionError, MemoryError, RuntimeError, ImportError) as error:
+    except NobodyAnswersError as error:
+        raise CommandError(str(error)) from error
+    except ConnectionError as error:  # how to go on is told by the command
+        raise ConnectionError(str(error).rpartition(": ")[0]) from error
+    except (MemoryError, RuntimeError, ImportError) as error:
         if not str(error):
             raise
         raise CommandError(str(error)) from error

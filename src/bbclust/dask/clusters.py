@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import dask
 from distributed import Client, LocalCluster
+from distributed.utils import silence_logging_cmgr
 
 CONNECT_SECONDS = 10
 
@@ -17,6 +18,10 @@ PATIENCE = {"distributed.deploy.lost-worker-timeout": "1h"}
 
 # Ctrl-C reaches all processes of a terminal; the client hears it and closes the workers.
 _LEAVE_INTERRUPTS_TO_CLIENT = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+
+
+class NobodyAnswersError(ConnectionError):
+    """There is no scheduler at an address."""
 
 
 @contextmanager
@@ -43,12 +48,14 @@ def open_client(
 
     Raises
     ------
-    ConnectionError
-        Nobody answers at the address.
+    NobodyAnswersError
+        There is no scheduler at the address.
     """
-    # sentences are told by whoever runs the command; graphs of many partitions are large
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB", **PATIENCE}):
+    # whoever runs the command tells what goes wrong; graphs of many partitions are large
+    with (
+        silence_logging_cmgr(logging.CRITICAL),
+        dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB", **PATIENCE}),
+    ):
         if scheduler is not None:
             with _connect(scheduler) as client:
                 yield client
@@ -72,7 +79,7 @@ def _connect(scheduler: str) -> Client:
     try:
         return Client(scheduler, set_as_default=False, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as error:
-        raise ConnectionError(
+        raise NobodyAnswersError(
             f"No Dask scheduler answers at {scheduler!r}: give an address such as "
             "tcp://10.0.0.1:8786, and see that it runs."
         ) from error
