@@ -369,8 +369,7 @@ class Timed(DaskBBC):
 
 def sizes(folder: Path, n_rows: int) -> dict[str, Any]:
     found = []
-    wanted = [10**e for e in range(5, 10) if 10**e <= n_rows]
-    for size in wanted:
+    for size in sorted({n_rows, *(10**e for e in range(5, 10) if 10**e < n_rows)}):
         path, out = table_of(folder, size, min(GROUP, size // 4)), folder / "memberships"
         with cluster_of(2) as (client, deaths):
             model = Timed(K, random_state=0, client=client)

@@ -16,16 +16,17 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 
 
-def main() -> None:
-    """Read a table and write the page."""
-    marker, table = sys.argv[1], sys.stdin.read().strip()
+def fill(marker: str, table: str) -> None:
+    """Write the page that has the marker."""
     pattern = re.compile(rf"(<!-- {marker} -->\n).*?(<!-- end -->)", re.DOTALL)
     pages = [page for page in sorted(FOLDER.glob("*.md")) if pattern.search(page.read_text())]
     if len(pages) != 1:
         sys.exit(f"{len(pages)} pages of {FOLDER.name}/ have a place marked <!-- {marker} -->.")
-    filled = pattern.sub(lambda found: f"{found[1]}{table}\n{found[2]}", pages[0].read_text())
+    filled = pattern.sub(
+        lambda found: f"{found[1]}{table.strip()}\n{found[2]}", pages[0].read_text()
+    )
     pages[0].write_text(filled)
 
 
 if __name__ == "__main__":
-    main()
+    fill(sys.argv[1], sys.stdin.read())
