@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import dask
 from distributed import Client, LocalCluster
+from distributed.gc import disable_gc_diagnosis
 from distributed.utils import silence_logging_cmgr
 
 CONNECT_SECONDS = 10
@@ -72,6 +73,8 @@ def open_client(
             ) as cluster,
             Client(cluster, set_as_default=False) as client,
         ):
+            # its callback swallows a Ctrl-C that comes while memory is collected
+            disable_gc_diagnosis(force=True)
             yield client
 
 
