@@ -27,8 +27,11 @@ pytestmark = pytest.mark.filterwarnings("ignore:Half of the rows:UserWarning")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @parametrize_with_checks(
     [
-        DaskBBC(n_replicas=20),
-        DaskKSelector(BBC(n_init=1, n_replicas=80), k_range=(2, 3), prior_scales=(1.0,)),
+        # a few tasks for each of hundreds of fits
+        DaskBBC(n_replicas=20, block_size=10),
+        DaskKSelector(
+            DaskBBC(n_init=1, n_replicas=80, block_size=40), k_range=(2, 3), prior_scales=(1.0,)
+        ),
     ],
     expected_failed_checks=lambda estimator: {
         "check_sample_weight_equivalence_on_dense_data": "as for the local twins"
@@ -78,7 +81,7 @@ def test_copies_leave_the_client_behind(copied, client):
 
 def test_nothing_of_the_cluster_is_left_in_a_fitted_model(client):
     model = DaskBBC(3, n_replicas=20, random_state=0, client=client).fit(IRIS)
-    assert set(vars(model)) - set(vars(BBC(3, n_replicas=20).fit(IRIS))) == {
+    assert set(vars(model)) - set(vars(BBC(3, n_replicas=20, random_state=0).fit(IRIS))) == {
         "client",
         "block_size",
         "performance_report",
