@@ -33,6 +33,9 @@ from bbclust.table import Floats, Table
 from bbclust.voters import Voters
 from bbclust.voting import largest_memberships, membership_se, memberships, nearest_center
 
+# Rows that are voted on together.
+ROWS_AT_ONCE = 65_536
+
 
 @dataclass(frozen=True)
 class Run:
@@ -102,12 +105,19 @@ class FittedEnsemble(
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Memberships of rows, by the votes of all replicas, shape (n, K)."""
+        return np.concatenate(list(self._shares(X)))
+
+    def _shares(self, X: Any) -> Iterator[npt.NDArray[np.float64]]:
+        """Memberships of some rows after the other, few enough to stay in cache."""
         check_is_fitted(self)
         X = check.check_table(self, X, reset=False)
-        votes = self._voters.vote(X, n_jobs=effective_n_jobs(self.n_jobs))
-        if votes.any(axis=1).all():
-            return memberships(votes)
-        return memberships(votes, nearest_center(X, self.reference_centers_))
+        for start in range(0, len(X), ROWS_AT_ONCE):
+            rows = X[start : start + ROWS_AT_ONCE]
+            votes = self._voters.vote(rows, n_jobs=effective_n_jobs(self.n_jobs))
+            if votes.any(axis=1).all():
+                yield memberships(votes)
+            else:
+                yield memberships(votes, nearest_center(rows, self.reference_centers_))
 
     def transform(self, X: Any) -> npt.NDArray[np.float64]:
         """Memberships of rows, by the votes of all replicas, shape (n, K).
@@ -131,11 +141,13 @@ class FittedEnsemble(
         ndarray of shape (n,)
         """
         min_confidence = check.check_confidence(min_confidence)
-        shares = self.predict_proba(X)
-        labels: npt.NDArray[np.int64] = shares.argmax(axis=1)
-        if min_confidence is not None:
-            labels[shares.max(axis=1) < min_confidence] = -1
-        return labels
+        parts: list[npt.NDArray[np.int64]] = []
+        for shares in self._shares(X):
+            labels = shares.argmax(axis=1)
+            if min_confidence is not None:
+                labels[shares.max(axis=1) < min_confidence] = -1
+            parts.append(labels)
+        return np.concatenate(parts)
 
     def replica_labels(self, X: Any) -> Iterator[npt.NDArray[np.int32]]:
         """Labels by one replica after the other: what each of them thinks of the rows of X.
