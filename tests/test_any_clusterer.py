@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.spatial.distance import cdist
 from sklearn.cluster import (
     DBSCAN,
     HDBSCAN,
@@ -455,14 +456,29 @@ def test_precision_is_reached_with_rows_that_are_always_noise():
 
 
 def test_scikit_learns_kmeans_agrees_with_the_native_one():
-    """Same replicas, same optimum: nearly every vote is the same."""
+    """Same replicas, same optimum: nearly every vote is the same.
+
+    The engine ends a run that closes in on a partition it knows, so now and then another optimum
+    close by is a little better.
+    """
     native = BBC(3, n_replicas=100, n_init=10, random_state=0).fit(BLOBS)
     adapted = fit(BLOBS, KMeans(n_init=10))
     np.testing.assert_array_equal(adapted.reference_labels_, native.reference_labels_)
     np.testing.assert_array_equal(adapted.n_votes_, native.n_votes_)
     assert np.abs(adapted.memberships_ - native.memberships_).mean() < 0.005
-    apart = np.abs(adapted.replica_centers_ - native.replica_centers_)
-    assert (apart > 0.2).mean() < 0.01
+    apart = np.abs(adapted.replica_centers_ - native.replica_centers_).max(axis=(1, 2))
+    assert (apart < 1e-9).mean() >= 0.9
+    run = native._run
+    for b in range(100):
+        replica = draw_replica(run.table, run.prior, run.plan.resampling, run.plan.seed, b)
+        costs = [
+            (replica.weights * distances.min(axis=1) ** 2).sum()
+            for distances in (
+                cdist(replica.points + run.table.center, model.replica_centers_[b])
+                for model in (native, adapted)
+            )
+        ]
+        assert costs[0] < 1.002 * costs[1]
 
 
 # Choosing K ---------------------------------------------------------------------------------------

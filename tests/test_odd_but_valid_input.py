@@ -259,6 +259,8 @@ def test_a_constant_column_changes_nothing(seed):
     np.testing.assert_array_equal(wider.memberships_, plain.memberships_)
     np.testing.assert_allclose(wider.replica_centers_[:, :, :2], plain.replica_centers_, rtol=1e-12)
     np.testing.assert_allclose(wider.replica_centers_[:, :, 2], 7.3, rtol=1e-12)
+    with_prior = fit(np.c_[X, np.full(len(X), 7.3)], random_state=seed)
+    np.testing.assert_allclose(with_prior.replica_centers_[:, :, 2], 7.3, rtol=1e-12)
 
 
 @pytest.mark.parametrize("factor", [2.0**-40, 2.0**40], ids=["small", "large"])

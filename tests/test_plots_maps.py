@@ -274,9 +274,9 @@ def test_a_coin_toss_is_always_on_the_scale(largest, top):
 def test_ellipses_hold_their_share_of_the_replica_centres(iris, level):
     display = DataMapDisplay.from_estimator(iris, IRIS, level=level, ax=axes())
     for k, ellipse in enumerate(display.ellipses_):
-        inside = holds(ellipse, display.replica_centers[:, k])
-        # Those on the border may fall to either side of the curves that draw an ellipse.
-        assert abs(inside.sum() - np.ceil(level * iris.n_replicas_)) <= 2
+        to_circle = ellipse.get_patch_transform().inverted()
+        radius = np.hypot(*to_circle.transform(display.replica_centers[:, k]).T)
+        assert (radius <= 1 + 1e-9).sum() == np.ceil(level * iris.n_replicas_)
 
 
 def test_ellipse_of_normal_points_is_that_of_their_distribution(seed):
