@@ -162,9 +162,10 @@ void bind_kernels(nb::module_& m) {
               run.start(points.view(), static_cast<int>(centers.shape(0)));
               run.use(static_cast<int>(centers.shape(0)));
               std::copy_n(centers.data(), run.centers.size(), run.centers.begin());
-              run.run(points.view(), total_square(points.view()), {max_iter, tolerance},
-                      false, StopFlag(), [] { return false; });
-              run.polish();
+              const double square = total_square(points.view());
+              run.run(points.view(), square, {max_iter, tolerance}, false, StopFlag(),
+                      [] { return false; });
+              run.polish(points.view(), square);
               write_partition(run, n, centers, labels);
               return nb::make_tuple(run.inertia, run.n_iter);
           },
@@ -227,7 +228,7 @@ void bind_kernels(nb::module_& m) {
                           winner.partition = kmeans.best();
                       }
                   });
-                  winner.partition.polish();
+                  winner.partition.polish(points.view(), total_square(points.view()));
               });
               write_partition(winner.partition, n, centers, labels);
               return nb::make_tuple(winner.partition.inertia, winner.partition.n_iter);

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -131,7 +132,7 @@ public:
         trial_.start(points_, K);
         trial_.use(K);
         std::copy_n(centers, trial_.centers.size(), trial_.centers.begin());
-        run_on_all(false, stop);
+        run_on_all(false, true, stop);  // likely to be the best
         if (!screened_) return;
         known_.clear();
         repeat_on_sample(sample_.first(size_), sample_square_, stop);
@@ -143,14 +144,14 @@ public:
         trial_.use(seeder_.seed(K, random, stop, trial_.centers.data(), trial_.labels.data()));
         const bool leads = screened_
                                ? run_on_sample(sample_.first(size_), sample_square_, true, stop)
-                               : run_on_all(true, stop);
+                               : run_on_all(true, false, stop);
         confirmations_ += leads;
     }
 
     // Those that are worth it go on from the sample to all points.
     void end(const StopFlag& stop) {
         if (screened_) climb(stop);
-        best_.polish();
+        best_.polish(points_, total_square_);
     }
 
 private:
@@ -177,7 +178,7 @@ private:
                 remember(best_, true);
             } else {
                 take(before.centers, before.in_use, points_);
-                run_on_all(false, stop);
+                run_on_all(false, false, stop);
             }
         }
     }
@@ -230,8 +231,10 @@ private:
     }
 
     // Does the run come to the best partition, be it known or new?
-    bool run_on_all(bool labels_known, const StopFlag& stop) {
-        const bool leads = run(points_, total_square_, settings, labels_known, stop);
+    bool run_on_all(bool labels_known, bool exact, const StopFlag& stop) {
+        LloydSettings here = settings;
+        here.exact = exact;
+        const bool leads = run(points_, total_square_, here, labels_known, stop);
         if (ended_ && leads) std::swap(trial_, best_);
         return leads;
     }

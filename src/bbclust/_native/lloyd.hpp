@@ -39,6 +39,24 @@ struct Codebook {
     }
 };
 
+// Calls f(first, size) for tiles of up to six of K centres, the size as a compile-time constant. They
+// are of equal size as far as possible: small ones wait for their sums.
+template <class F>
+inline void for_tiles(int K, F&& f) {
+    for (int k = 0, tiles = (K + 5) / 6; k < K; --tiles) {
+        const int size = (K - k + tiles - 1) / tiles;
+        switch (size) {
+            case 6: f(k, std::integral_constant<int, 6>{}); break;
+            case 5: f(k, std::integral_constant<int, 5>{}); break;
+            case 4: f(k, std::integral_constant<int, 4>{}); break;
+            case 3: f(k, std::integral_constant<int, 3>{}); break;
+            case 2: f(k, std::integral_constant<int, 2>{}); break;
+            case 1: f(k, std::integral_constant<int, 1>{}); break;
+        }
+        k += size;
+    }
+}
+
 // Scores of R panels against KT centres, kept in registers.
 template <int D, class T, int R, int KT>
 inline void score_tile(const T* x, std::int64_t stride, const Codebook<T>& book, int k0,
@@ -77,19 +95,9 @@ inline void nearest_of_panels(const T* x, const Codebook<T>& book, T* labels) {
         best[r] = broadcast(std::numeric_limits<T>::infinity());
         label[r] = broadcast(T(0));
     }
-    // Tiles of up to six centres, of equal size as far as possible: small ones wait for their sums.
-    for (int k = 0, tiles = (book.K + 5) / 6; k < book.K; --tiles) {
-        const int size = (book.K - k + tiles - 1) / tiles;
-        switch (size) {
-            case 6: score_tile<D, T, R, 6>(x, stride, book, k, best, label); break;
-            case 5: score_tile<D, T, R, 5>(x, stride, book, k, best, label); break;
-            case 4: score_tile<D, T, R, 4>(x, stride, book, k, best, label); break;
-            case 3: score_tile<D, T, R, 3>(x, stride, book, k, best, label); break;
-            case 2: score_tile<D, T, R, 2>(x, stride, book, k, best, label); break;
-            case 1: score_tile<D, T, R, 1>(x, stride, book, k, best, label); break;
-        }
-        k += size;
-    }
+    for_tiles(book.K, [&](int k, auto tile) {
+        score_tile<D, T, R, tile()>(x, stride, book, k, best, label);
+    });
     for (int r = 0; r < R; ++r) store(labels + r * W, label[r]);
 }
 
@@ -127,6 +135,7 @@ void for_nearest(const Points<T>& points, const Codebook<T>& book, const StopFla
 struct LloydSettings {
     int max_iter = 300;
     double tolerance = 0;  // on the summed squared shift of the centres, absolute
+    bool exact = false;    // sums in double from the beginning, not only once the run is over
 };
 
 // One run of Lloyd's algorithm, from given centres to a partition.
@@ -159,6 +168,7 @@ public:
     template <class Arrived>
     bool run(const Points<T>& points, double total_square, const LloydSettings& settings,
              bool labels_known, const StopFlag& stop, Arrived&& arrived) {
+        exact_ = settings.exact || std::is_same_v<T, double> || !sums_clusters_one_by_one();
         bool stable = false;
         for (n_iter = 1; n_iter <= settings.max_iter; ++n_iter) {
             if (n_iter > 1)
@@ -183,9 +193,12 @@ public:
         return total_square - gain();
     }
 
-    // The means of the final labels. The sums are at hand: in double, what thousands of updates add
-    // to their rounding is far below that of the points.
-    void polish() { move_centers(); }
+    // The means of the final labels and their inertia, from exact sums.
+    void polish(const Points<T>& points, double total_square) {
+        if (!exact_) sum_up<double>(points);
+        move_centers();
+        inertia = total_square - gain();
+    }
 
 private:
     static constexpr int W = lanes<T>;
@@ -197,19 +210,22 @@ private:
             for_nearest(points, book_, stop,
                         [&](std::int64_t first, std::int64_t count, const T* now) {
                 std::copy_n(now, count, labels.data() + first);
-                sum_up(points, first / W, (first + count) / W);  // while they are in cache
+                const std::int64_t begin = first / W, end = (first + count) / W;
+                exact_ ? sum_up<double>(points, begin, end) : sum_up<T>(points, begin, end);
             });
             return;
         }
-        sum_up(points);
+        exact_ ? sum_up<double>(points) : sum_up<T>(points);
     }
 
-    // Sums, masses and counts of all clusters from the labels. A few clusters are summed one after
-    // the other, the points of the others masked; many are summed point by point.
+    // Sums, masses and counts of all clusters from the labels. S: the type of partial sums of a few
+    // dozen numbers, the type of the data to be fast or double to be exact; totals are double.
+    template <class S>
     void sum_up(const Points<T>& points) {
         clear_sums();
-        for (std::int64_t p = 0; p < points.n_panels(); p += 256)
-            sum_up(points, p, std::min(p + 256, points.n_panels()));
+        constexpr std::int64_t block = 32;
+        for (std::int64_t p = 0; p < points.n_panels(); p += block)
+            sum_up<S>(points, p, std::min(p + block, points.n_panels()));
     }
 
     void clear_sums() {
@@ -218,48 +234,82 @@ private:
         std::fill(counts.begin(), counts.end(), 0);
     }
 
-    // Adds the points of some panels.
+    // Few clusters are summed one after the other, the points of the others masked; many are summed
+    // point by point, and then always exactly.
+    bool sums_clusters_one_by_one() const { return K_ <= W; }
+
+    // Adds the points of a few panels.
+    template <class S>
     void sum_up(const Points<T>& points, std::int64_t begin, std::int64_t end) {
-        with_dimension(d_, [&](auto D) {
-            if (D() > 0 && K_ <= 8)
-                for (int k = 0; k < K_; ++k) sum_up_masked<D()>(points, begin, end, k);
-            else
+        if (!sums_clusters_one_by_one()) {
+            with_dimension(d_, [&](auto D) {
                 for (std::int64_t i = begin * W; i < std::min(end * W, points.n); ++i)
                     move<D()>(points, i, -1, static_cast<int>(labels[i]));
+            });
+            return;
+        }
+        for (int k = 0; k < K_; ++k) mask<S>(points, begin, end, k);
+        for_tiles(K_, [&](int k, auto tile) {
+            constexpr int together = tile() <= 3 ? 4 : 2;  // enough sums to keep busy
+            int f = 0;
+            for (; f + together <= d_; f += together)
+                sum_up_masked<S, tile(), together>(points, begin, end, k, f);
+            for (; f < d_; ++f) sum_up_masked<S, tile(), 1>(points, begin, end, k, f);
         });
     }
 
-    template <int D>
-    void sum_up_masked(const Points<T>& points, std::int64_t begin, std::int64_t end, int k) {
-        constexpr int N = doubles_per_pack<T>;
-        Pack<double> count[N], mass[N], sum[D + 1][N];
-        for (int h = 0; h < N; ++h) {
-            count[h] = mass[h] = broadcast(0.0);
-            for (int f = 0; f < D; ++f) sum[f][h] = broadcast(0.0);
-        }
+    // The weights of the points of cluster k, zero for all others; their number and sum.
+    template <class S>
+    void mask(const Points<T>& points, std::int64_t begin, std::int64_t end, int k) {
+        constexpr int N = static_cast<int>(sizeof(S) / sizeof(T));
+        Buffer<S>& masked = masked_weights<S>();
+        masked.resize(static_cast<std::size_t>(K_) * (end - begin) * W);
+        S* to = masked.data() + k * (end - begin) * W;
         const Pack<T> zero = broadcast(T(0)), one = broadcast(T(1)), name = broadcast(T(k));
-        for (std::int64_t p = begin; p < end; ++p) {
-            const T* x = points.values + p * D * W;
-            const Pack<T> masked = choose_equal<T>(load(labels.data() + p * W), name,
+        Pack<T> count = zero;
+        Pack<S> mass[N], weights[N];
+        for (int h = 0; h < N; ++h) mass[h] = broadcast(S(0));
+        for (std::int64_t p = begin; p < end; ++p, to += W) {
+            const Pack<T> weight = choose_equal<T>(load(labels.data() + p * W), name,
                                                    load(points.weights + p * W), zero);
-            Pack<double> present[N], weight[N], value[N];
-            widen<T>(choose_less<T>(zero, masked, one, zero), present);
-            widen<T>(masked, weight);
+            count = count + choose_less<T>(zero, weight, one, zero);
+            widen<T, S>(weight, weights);
             for (int h = 0; h < N; ++h) {
-                count[h] = count[h] + present[h];
-                mass[h] = mass[h] + weight[h];
-            }
-            for (int f = 0; f < D; ++f) {
-                widen<T>(load(x + f * W), value);
-                for (int h = 0; h < N; ++h) sum[f][h] = sum[f][h] + weight[h] * value[h];
+                mass[h] = mass[h] + weights[h];
+                store(to + h * lanes<S>, weights[h]);
             }
         }
-        for (int h = 0; h < N; ++h) {
-            counts[k] += static_cast<std::int64_t>(sum_of_lanes<double>(count[h]));
-            mass_[k] += sum_of_lanes<double>(mass[h]);
-            for (int f = 0; f < D; ++f)
-                sums_[static_cast<std::int64_t>(k) * D + f] += sum_of_lanes<double>(sum[f][h]);
-        }
+        counts[k] += static_cast<std::int64_t>(sum_of_lanes<T>(count));
+        for (int h = 0; h < N; ++h) mass_[k] += sum_of_lanes<S>(mass[h]);
+    }
+
+    // Features f .. f + F of clusters k .. k + KT.
+    template <class S, int KT, int F>
+    void sum_up_masked(const Points<T>& points, std::int64_t begin, std::int64_t end, int k, int f) {
+        constexpr int N = static_cast<int>(sizeof(S) / sizeof(T));
+        const std::int64_t stride = (end - begin) * W;
+        const S* weights = masked_weights<S>().data() + k * stride;
+        Pack<S> sum[KT][F][N], values[N];
+        for (int j = 0; j < KT; ++j)
+            for (int t = 0; t < F; ++t)
+                for (int h = 0; h < N; ++h) sum[j][t][h] = broadcast(S(0));
+        for (std::int64_t p = begin; p < end; ++p, weights += W)
+            for (int t = 0; t < F; ++t) {
+                widen<T, S>(load(points.panel(p) + (f + t) * W), values);
+                for (int j = 0; j < KT; ++j)
+                    for (int h = 0; h < N; ++h)
+                        sum[j][t][h] = sum[j][t][h] + load(weights + j * stride + h * lanes<S>) * values[h];
+            }
+        for (int j = 0; j < KT; ++j)
+            for (int t = 0; t < F; ++t)
+                for (int h = 0; h < N; ++h)
+                    sums_[static_cast<std::int64_t>(k + j) * d_ + f + t] += sum_of_lanes<S>(sum[j][t][h]);
+    }
+
+    template <class S>
+    Buffer<S>& masked_weights() {
+        if constexpr (std::is_same_v<S, T>) return masked_;
+        else return masked_double_;
     }
 
     // Nearest centres; only points that changed cluster touch the sums. True if any did.
@@ -369,25 +419,28 @@ private:
     }
 
     int K_ = 0, d_ = 0;
+    bool exact_ = false;  // are the sums?
     Codebook<T> book_;
     std::vector<double> sums_;  // weighted sums of the points of each cluster
     std::vector<double> mass_;  // their weights
+    Buffer<T> masked_;          // (K, points of a few panels), see mask
+    Buffer<double> masked_double_;
 };
 
 // sum of w|x|^2, in double: inertias are small differences from it
 template <class T>
 double total_square(const Points<T>& points) {
-    constexpr int W = lanes<T>, N = doubles_per_pack<T>;
+    constexpr int W = lanes<T>, N = static_cast<int>(sizeof(double) / sizeof(T));
     Pack<double> total[N];
     for (int h = 0; h < N; ++h) total[h] = broadcast(0.0);
     for (std::int64_t p = 0; p < points.n_panels(); ++p) {
         Pack<double> square[N], value[N], weight[N];
         for (int h = 0; h < N; ++h) square[h] = broadcast(0.0);
         for (int f = 0; f < points.d; ++f) {
-            widen<T>(load(points.panel(p) + f * W), value);
+            widen<T, double>(load(points.panel(p) + f * W), value);
             for (int h = 0; h < N; ++h) square[h] = square[h] + value[h] * value[h];
         }
-        widen<T>(load(points.weights + p * W), weight);
+        widen<T, double>(load(points.weights + p * W), weight);
         for (int h = 0; h < N; ++h) total[h] = total[h] + square[h] * weight[h];
     }
     double sum = 0;

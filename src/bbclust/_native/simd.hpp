@@ -117,6 +117,24 @@ inline void store(T* to, const Pack<T>& value) {
 }
 
 // Lanes added in pairs, halves first: one order for every compiler.
+#if defined(__GNUC__) || defined(__clang__)
+template <class T, int N>
+inline T sum_of_halves(const void* numbers) {
+    typedef T Half __attribute__((vector_size(sizeof(T) * N / 2)));
+    Half low, high;
+    std::memcpy(&low, numbers, sizeof low);
+    std::memcpy(&high, static_cast<const char*>(numbers) + sizeof low, sizeof high);
+    low = low + high;
+    if constexpr (N == 2)
+        return low[0];
+    else
+        return sum_of_halves<T, N / 2>(&low);
+}
+template <class T>
+inline double sum_of_lanes(const Pack<T>& a) {
+    return static_cast<double>(sum_of_halves<T, lanes<T>>(&a));
+}
+#else
 template <class T>
 inline double sum_of_lanes(const Pack<T>& a) {
     T part[lanes<T>];
@@ -125,6 +143,7 @@ inline double sum_of_lanes(const Pack<T>& a) {
         for (int i = 0; i < half; ++i) part[i] += part[i + half];
     return static_cast<double>(part[0]);
 }
+#endif
 
 // Bit i is set where lane i of two stored registers of labels differs.
 template <class T>
@@ -148,26 +167,22 @@ inline std::uint32_t differing_lanes(const T* a, const T* b) {
 #endif
 }
 
-// One register of T as registers of double.
-template <class T>
-inline constexpr int doubles_per_pack = static_cast<int>(sizeof(double) / sizeof(T));
-
-template <class T>
-inline void widen(const Pack<T>& from, Pack<double> (&to)[doubles_per_pack<T>]) {
+// One register of T as registers of S, which is T itself or twice as long.
+template <class T, class S>
+inline void widen(const Pack<T>& from, Pack<S> (&to)[sizeof(S) / sizeof(T)]) {
+    if constexpr (std::is_same_v<T, S>) {
+        to[0] = from;
+    } else {
 #if defined(__GNUC__) || defined(__clang__)
-    typedef float Half __attribute__((vector_size(vector_bytes / 2)));
-    Half halves[2];
-    std::memcpy(halves, &from, sizeof from);
-    for (int h = 0; h < 2; ++h) to[h] = __builtin_convertvector(halves[h], Pack<double>);
+        typedef T Half __attribute__((vector_size(vector_bytes / 2)));
+        Half halves[2];
+        std::memcpy(halves, &from, sizeof from);
+        for (int h = 0; h < 2; ++h) to[h] = __builtin_convertvector(halves[h], Pack<S>);
 #else
-    for (int h = 0; h < 2; ++h)
-        for (int i = 0; i < lanes<double>; ++i)
-            to[h][i] = static_cast<double>(from[h * lanes<double> + i]);
+        for (int h = 0; h < 2; ++h)
+            for (int i = 0; i < lanes<S>; ++i) to[h][i] = static_cast<S>(from[h * lanes<S> + i]);
 #endif
-}
-template <>
-inline void widen<double>(const Pack<double>& from, Pack<double> (&to)[1]) {
-    to[0] = from;
+    }
 }
 
 // A hint: the line of memory will be read soon.
