@@ -18,24 +18,26 @@ enum class Weighting : int { weights = 0, resample = 1 };
 // F0 as a mixture of Gaussians. A component's covariance is A'A with A of shape (rank, d), so any
 // positive semi-definite matrix will do, a point mass (rank zero) too.
 // Rows are filled up with zeros to whole registers.
+template <class T>
 struct Mixture {
     int n_components = 0;
     const double* cumulative = nullptr;     // (n_components,), cumulative weights, last = 1
     const std::int64_t* offsets = nullptr;  // (n_components + 1,), first row of each factor
     int stride = 0;
-    Buffer<double> means;        // (n_components, stride)
-    Buffer<double> factor_rows;  // (sum of ranks, stride)
+    Buffer<T> means;        // (n_components, stride)
+    Buffer<T> factor_rows;  // (sum of ranks, stride)
 
     void set_rows(const double* from_means, const double* from_factors, int d) {
-        stride = (d + lanes<double> - 1) / lanes<double> * lanes<double>;
+        stride = (d + lanes<T> - 1) / lanes<T> * lanes<T>;
         means = filled_up(from_means, n_components, d);
         factor_rows = filled_up(from_factors, offsets[n_components], d);
     }
 
 private:
-    Buffer<double> filled_up(const double* from, std::int64_t rows, int d) const {
-        Buffer<double> to(rows * stride, 0.0);
-        for (std::int64_t r = 0; r < rows; ++r) std::copy_n(from + r * d, d, to.data() + r * stride);
+    Buffer<T> filled_up(const double* from, std::int64_t rows, int d) const {
+        Buffer<T> to(rows * stride, T(0));
+        for (std::int64_t r = 0; r < rows; ++r)
+            for (int f = 0; f < d; ++f) to[r * stride + f] = static_cast<T>(from[r * d + f]);
         return to;
     }
 };
@@ -62,7 +64,7 @@ struct DrawPlan {
     const double* row_cumulative = nullptr;  // (n,), cumulative shares; null when all are equal
     std::int64_t n_whole = 0;                // rows of the whole table, n unless some are elsewhere
     const std::int64_t* row_numbers = nullptr;  // (n,), ascending; null when all rows are here
-    Mixture mixture;
+    Mixture<T> mixture;
 
     double shape() const {  // (n + k) / m of Algorithm 1, step 4
         return static_cast<double>(n_whole) / (1.0 - prior_weight) / static_cast<double>(n_draws);
@@ -142,7 +144,6 @@ private:
         for (std::int64_t start = 0; start < plan_.n_draws; start += chunk) {
             const std::int32_t n = static_cast<std::int32_t>(std::min(chunk, plan_.n_draws - start));
             selection.words(words, (n + 3) / 4 * 4);
-            if (!efron) gammas.next(n, shape, weights);
             std::int32_t n_data = 0, n_prior = 0;
             for (std::int32_t i = 0; i < n; ++i) {  // no branch: it could not be predicted
                 const bool prior = uniform_from(words[i]) < prior_weight;
@@ -155,8 +156,10 @@ private:
                 prefetch(slot_.data() + rows[t]);
                 prefetch(plan_.rows + rows[t] * plan_.d);
             }
-            for (std::int32_t t = 0; t < n_data; ++t) add_row<D>(rows[t], weights[from_data[t]], out);
+            // rows of the table arrive from memory while the random numbers are computed
+            if (!efron) gammas.next(n, shape, weights);
             if (!given) draw_normals(replica, prior_draws, n_prior);
+            for (std::int32_t t = 0; t < n_data; ++t) add_row<D>(rows[t], weights[from_data[t]], out);
             for (std::int32_t t = 0; t < n_prior; ++t) {
                 const std::int32_t i = from_prior[t];
                 if (given) {
@@ -200,20 +203,20 @@ private:
     }
 
     // u: where in [0, 1) the draw falls among the components.
-    void draw_from_mixture(double u, const double* normals) {
-        const Mixture& mixture = plan_.mixture;
+    void draw_from_mixture(double u, const T* normals) {
+        const Mixture<T>& mixture = plan_.mixture;
         std::int64_t j = 0;  // the first component whose cumulative weight exceeds u
         for (int t = 0; t + 1 < mixture.n_components; ++t) j += mixture.cumulative[t] <= u;
         const std::int64_t rank = mixture.offsets[j + 1] - mixture.offsets[j];
         const std::int64_t stride = mixture.stride;
-        const double* mean = mixture.means.data() + j * stride;
-        const double* factor = mixture.factor_rows.data() + mixture.offsets[j] * stride;
-        constexpr int W = lanes<double>;
+        const T* mean = mixture.means.data() + j * stride;
+        const T* factor = mixture.factor_rows.data() + mixture.offsets[j] * stride;
+        constexpr int W = lanes<T>;
         std::int64_t f = 0;
         for (; f + 2 * W <= stride; f += 2 * W) {
-            Pack<double> x = load(mean + f), y = load(mean + f + W);
+            Pack<T> x = load(mean + f), y = load(mean + f + W);
             for (std::int64_t t = 0; t < rank; ++t) {
-                const Pack<double> z = broadcast(normals[t]);
+                const Pack<T> z = broadcast(normals[t]);
                 x = x + z * load(factor + t * stride + f);
                 y = y + z * load(factor + t * stride + f + W);
             }
@@ -221,7 +224,7 @@ private:
             store(point_.data() + f + W, y);
         }
         if (f < stride) {
-            Pack<double> x = load(mean + f);
+            Pack<T> x = load(mean + f);
             for (std::int64_t t = 0; t < rank; ++t)
                 x = x + broadcast(normals[t]) * load(factor + t * stride + f);
             store(point_.data() + f, x);
@@ -297,11 +300,11 @@ private:
 
     const DrawPlan<T>& plan_;
     std::vector<std::uint64_t> block_indices_, normal_words_;
-    std::vector<double> normals_;
-    Buffer<double> point_;
+    std::vector<T> normals_;
+    Buffer<T> point_;
     Buffer<double> mass_;
     std::vector<double> cumulative_;
-    const double* first_normal_ = nullptr;
+    const T* first_normal_ = nullptr;
     Buffer<std::int32_t> slot_;  // row -> slot_base_ + its place in the replica, less outside
     std::int64_t slot_base_ = 0;
 };
