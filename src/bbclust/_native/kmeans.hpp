@@ -33,7 +33,6 @@ struct Optimum {
     bool on_all_points = false;  // else on a sample of them
     std::vector<double> centers;  // (K, d)
     std::vector<std::uint8_t> in_use;
-    Buffer<T> labels;           // of the sample
     std::vector<double> reach;  // (K,), squared half way to the nearest other centre
     double distance = 0;        // squared distance of the run under way, after its last iteration
 
@@ -79,9 +78,12 @@ private:
     }
 
     static double squared_distance(const double* a, const double* b, int d) {
-        double sum = 0;
-        for (int f = 0; f < d; ++f) sum += (a[f] - b[f]) * (a[f] - b[f]);
-        return sum;
+        double sums[4] = {};  // side by side: one sum would wait for itself
+        int f = 0;
+        for (; f + 4 <= d; f += 4)
+            for (int t = 0; t < 4; ++t) sums[t] += (a[f + t] - b[f + t]) * (a[f + t] - b[f + t]);
+        for (; f < d; ++f) sums[0] += (a[f] - b[f]) * (a[f] - b[f]);
+        return (sums[0] + sums[2]) + (sums[1] + sums[3]);
     }
 };
 
@@ -197,31 +199,56 @@ private:
 
     // Clearly worse than the leader: by three standard errors of the difference.
     void drop_clearly_worse(const Points<T>& sample) {
-        const std::size_t first = leader();
-        std::vector<std::uint8_t> worse(known_.size());
-        for (std::size_t o = 0; o < known_.size(); ++o)
-            worse[o] = !known_[o].on_all_points && o != first && excess(sample, known_[o], known_[first]) > 3.0;
+        const Optimum<T>& first = known_[leader()];
+        weigh_costs(sample, first, costs_of_first_);
+        std::vector<std::uint8_t> worse;
+        for (const Optimum<T>& other : known_) {
+            worse.push_back(!other.on_all_points && &other != &first);
+            if (!worse.back()) continue;
+            weigh_costs(sample, other, costs_);
+            worse.back() = excess(costs_, costs_of_first_) > 3.0;
+        }
         std::size_t at = 0;
         std::erase_if(known_, [&](const Optimum<T>&) { return worse[at++]; });
     }
 
-    // How many standard errors the sample is worse off with one partition than with another. Both
-    // are judged on the same points, so most of what these cost cancels out.
-    double excess(const Points<T>& sample, const Optimum<T>& a, const Optimum<T>& b) const {
-        double sum = 0, squares = 0;
-        const int d = sample.d;
-        for (std::int64_t i = 0; i < sample.n; ++i) {
-            const double* p = &a.centers[static_cast<std::size_t>(a.labels[i]) * d];
-            const double* q = &b.centers[static_cast<std::size_t>(b.labels[i]) * d];
-            const T* x = sample.point(i);
-            double difference = 0;  // (x - p)^2 - (x - q)^2
-            for (int f = 0; f < d; ++f)
-                difference += (q[f] - p[f]) * (2 * static_cast<double>(x[f * lanes<T>]) - p[f] - q[f]);
-            difference *= static_cast<double>(sample.weights[i]);
-            sum += difference;
-            squares += difference * difference;
+    // What each point costs, w |x - c|^2 / 2, without w |x|^2 / 2, which all partitions share.
+    void weigh_costs(const Points<T>& sample, const Optimum<T>& optimum, Buffer<T>& costs) {
+        constexpr int W = lanes<T>;
+        book_.set(optimum.centers.data(), optimum.in_use.data(), K, sample.d);
+        costs.resize(sample.padded());
+        for (std::int64_t p = 0; p < sample.n_panels(); ++p) {
+            Pack<T> least = broadcast(std::numeric_limits<T>::infinity());
+            for (int k = 0; k < K; ++k) {
+                Pack<T> cost = broadcast(book_.half_norms[k]);
+                for (int f = 0; f < sample.d; ++f)
+                    cost = cost - load(sample.panel(p) + f * W) *
+                                      broadcast(book_.centers[static_cast<std::size_t>(k) * sample.d + f]);
+                least = choose_less<T>(cost, least, cost, least);
+            }
+            store(costs.data() + p * W, least * load(sample.weights + p * W));
         }
-        return squares > 0 ? sum / std::sqrt(squares) : 0.0;
+    }
+
+    // By how many standard errors of the difference the first costs are higher. Both are of the same
+    // points, so most of what these cost cancels out.
+    static double excess(const Buffer<T>& a, const Buffer<T>& b) {
+        constexpr int N = static_cast<int>(sizeof(double) / sizeof(T));
+        Pack<double> sums[N], squares[N], differences[N];
+        for (int h = 0; h < N; ++h) sums[h] = squares[h] = broadcast(0.0);
+        for (std::size_t i = 0; i < a.size(); i += lanes<T>) {
+            widen<T, double>(load(a.data() + i) - load(b.data() + i), differences);
+            for (int h = 0; h < N; ++h) {
+                sums[h] = sums[h] + differences[h];
+                squares[h] = squares[h] + differences[h] * differences[h];
+            }
+        }
+        double sum = 0, square = 0;
+        for (int h = 0; h < N; ++h) {
+            sum += sum_of_lanes<double>(sums[h]);
+            square += sum_of_lanes<double>(squares[h]);
+        }
+        return square > 0 ? sum / std::sqrt(square) : 0.0;
     }
 
     std::size_t leader() const {
@@ -265,8 +292,7 @@ private:
     }
 
     void remember(const Lloyd<T>& run, bool on_all_points) {
-        known_.push_back({run.inertia, on_all_points, run.centers, run.in_use, {}, {}, 0});
-        if (screened_) known_.back().labels = run.labels;
+        known_.push_back({run.inertia, on_all_points, run.centers, run.in_use, {}, 0});
         known_.back().set_reach(K, points_.d);
     }
 
@@ -294,6 +320,8 @@ private:
     Seeder<T> seeder_;
     Lloyd<T> trial_, best_;
     std::vector<Optimum<T>> known_;
+    Codebook<T> book_;
+    Buffer<T> costs_, costs_of_first_;
 };
 
 }  // namespace bbclust
