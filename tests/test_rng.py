@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import ndtri
 
 from bbclust._native import engine
 from bbclust.streams import Stage, root_seed, stream_generator, stream_key
@@ -70,3 +71,12 @@ def test_root_seed_is_repeatable_and_fills_its_range():
     assert root_seed(5) == root_seed(5) != root_seed(6)
     assert root_seed(np.random.RandomState(5)) == root_seed(5)
     assert max(root_seed(s) for s in range(50)) > 2**61
+
+
+def test_normals_in_single_precision_are_quantiles_of_the_halves():
+    normals = np.empty(400_003, dtype=np.float32)
+    engine.standard_normals(3, Stage.NORMALS, 0, 1, normals)
+    halves = oracle.halves(oracle.words(3, Stage.NORMALS, (len(normals) + 1) // 2, 0, 1))
+    expected = ndtri(halves[: len(normals)])
+    np.testing.assert_allclose(normals, expected, rtol=1e-6)
+    assert np.abs(normals).max() > 4  # the tails were reached

@@ -247,12 +247,7 @@ class BBC(Watchable, FittedEnsemble):
             X = check.check_table(self, X, reset=True)
             weights = check.check_sample_weight(sample_weight, len(X))
             run = self._prepare(X, weights, reference_labels)
-            if self.n_replicas == "auto":
-                replicas, trace = self._run_until_precise(run, watchers)
-            else:
-                replicas = self._run_more(run, range(int(self.n_replicas)), watchers=watchers)
-                trace = [self._measure(run, replicas)]
-            self._publish(run, replicas, trace)
+            self._publish(run, *self._run_all(run, watchers))
             notice = getattr(run.prior, "notice", None)
             if notice is not None:
                 warnings.warn(notice, UserWarning, stacklevel=2)
@@ -460,6 +455,13 @@ class BBC(Watchable, FittedEnsemble):
             n_jobs=effective_n_jobs(self.n_jobs),
             progress=progress,
         )
+
+    def _run_all(self, run: Run, watchers: Watchers) -> tuple[Replicas, list[Precision]]:
+        """The replicas that ``n_replicas`` asks for, and the errors on the way."""
+        if self.n_replicas == "auto":
+            return self._run_until_precise(run, watchers)
+        replicas = self._run_more(run, range(int(self.n_replicas)), watchers=watchers)
+        return replicas, [self._measure(run, replicas)]
 
     def _run_until_precise(self, run: Run, watchers: Watchers) -> tuple[Replicas, list[Precision]]:
         """Replicas in blocks until their errors are small enough, and the errors on the way."""

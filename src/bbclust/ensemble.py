@@ -18,7 +18,7 @@ from bbclust.priors import PreparedPrior
 from bbclust.replicas import Plan, Replicas, join
 from bbclust.table import Table
 
-# Multiplications after which a block reports back; about half a second on one core.
+# Multiplications after which a block reports back; about a second on one core.
 _BLOCK_WORK = 2e10
 # Replicas per process and block around a clusterer of unknown speed.
 _ADAPTED_BLOCK = 5

@@ -3,11 +3,8 @@
 import subprocess
 import sys
 
-import pytest
-
-pytest.importorskip("distributed")
-
 import dask
+import pytest
 from distributed import Client, LocalCluster
 from distributed.utils import get_mp_context
 

@@ -197,7 +197,7 @@ void bind_kernels(nb::module_& m) {
                   Panels<T> sample;
                   if (screened)
                       sample = sample_panels(rows.data(), weights.data(), n, d, sample_size,
-                                             make_key(seed, Stage::reference, 0xffff, 0));
+                                             make_key(seed, Stage::reference, sample_start, 0));
                   for (KMeans<T>& kmeans : workers) {
                       kmeans.K = K;
                       kmeans.settings = {max_iter, tolerance};
@@ -336,6 +336,17 @@ NB_MODULE(BBCLUST_MODULE, m) {
               std::vector<std::uint64_t> words((n + 3) / 4 * 4);
               stream.words(words.data(), static_cast<std::int64_t>(words.size()));
               normals_from(words.data(), n, values.data());
+          },
+          "seed"_a, "stage"_a, "start"_a, "replica"_a, nb::arg("values").noconvert());
+
+    m.def("standard_normals",  // in single precision, from halves of words
+          [](std::uint64_t seed, std::uint64_t stage, std::uint64_t start, std::uint64_t replica,
+             Out<float, 1> values /* OUT */) {
+              Stream stream(make_key(seed, static_cast<Stage>(stage), start, replica));
+              const std::int64_t n = static_cast<std::int64_t>(values.shape(0));
+              std::vector<std::uint64_t> words((n + 7) / 8 * 4);
+              stream.words(words.data(), static_cast<std::int64_t>(words.size()));
+              normals_from(reinterpret_cast<const std::uint32_t*>(words.data()), n, values.data());
           },
           "seed"_a, "stage"_a, "start"_a, "replica"_a, nb::arg("values").noconvert());
 

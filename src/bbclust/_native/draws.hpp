@@ -101,14 +101,10 @@ public:
         else
             with_dimension(plan_.d, [&](auto D) { draw_points<D()>(replica, given, out); });
         out.row.resize(out.panels.n);
-        mass_.resize(out.panels.n);
-        double factor = scale_of_weights();
-        if (plan_.weighting == Weighting::resample && plan_.resampling != Resampling::efron) {
-            resample(replica);
-            factor = 1.0;
-        }
-        for (std::size_t i = 0; i < mass_.size(); ++i)
-            out.panels.weights[i] = static_cast<T>(factor * mass_[i]);
+        if (plan_.weighting == Weighting::resample && plan_.resampling != Resampling::efron)
+            resample(replica, out.panels);
+        else
+            scale(static_cast<T>(static_cast<double>(total_draws()) / total_), out.panels);
         out.panels.close();
     }
 
@@ -116,12 +112,18 @@ private:
     // Rubin 1981: every row, weight Gamma(w_i).
     void weigh_all_rows(std::int64_t replica, Replica<T>& out) {
         begin(plan_.n, out);
-        for (std::int64_t i = 0; i < plan_.n; ++i) add<0>(plan_.rows + i * plan_.d, i, 0.0, out);
         Gammas gammas(plan_.seed, Stage::weights, replica);
-        if (plan_.row_weights)
-            gammas.next(plan_.n, plan_.row_weights, mass_.data());
-        else
-            gammas.next(plan_.n, 1.0, mass_.data());
+        double weights[chunk];
+        for (std::int64_t start = 0; start < plan_.n; start += chunk) {
+            const std::int64_t n = std::min(chunk, plan_.n - start);
+            if (plan_.row_weights)
+                gammas.next(n, plan_.row_weights + start, weights);
+            else
+                gammas.next(n, 1.0, weights);
+            for (std::int64_t i = 0; i < n; ++i)
+                add<0>(plan_.rows + (start + i) * plan_.d, start + i, weights[i], out);
+            total_ += sum_of(weights, n);
+        }
     }
 
     // Algorithm 1, steps 3 and 4; Efron is the case without prior and with equal weights.
@@ -172,7 +174,20 @@ private:
                 }
             }
             prior_draws += n_prior;
+            total_ += sum_of(weights, n);
         }
+    }
+
+    // In eight sums side by side: one would wait for itself.
+    static double sum_of(const double* numbers, std::int64_t n) {
+        double sums[8] = {};
+        std::int64_t i = 0;
+        for (; i + 8 <= n; i += 8)
+            for (int t = 0; t < 8; ++t) sums[t] += numbers[i + t];
+        for (; i < n; ++i) sums[0] += numbers[i];
+        for (int half = 4; half > 0; half /= 2)
+            for (int t = 0; t < half; ++t) sums[t] += sums[t + half];
+        return sums[0];
     }
 
     // Slots hold places in the replica, raised by a base that grows from replica to replica, so
@@ -235,7 +250,7 @@ private:
     void add_row(std::int64_t row, double weight, Replica<T>& out) {
         const std::int64_t place = slot_[row] - slot_base_;
         if (place >= 0) {
-            mass_[place] += weight;
+            out.panels.weights[place] += static_cast<T>(weight);
             return;
         }
         slot_[row] = static_cast<std::int32_t>(slot_base_ + out.panels.n);
@@ -257,19 +272,25 @@ private:
     }
 
     // The weights as probabilities of a second draw of as many points.
-    void resample(std::int64_t replica) {
+    void resample(std::int64_t replica, Panels<T>& panels) {
         std::vector<double>& cumulative = cumulative_;
-        cumulative.resize(mass_.size());
+        cumulative.resize(panels.n);
         double total = 0;
-        for (std::size_t i = 0; i < mass_.size(); ++i) cumulative[i] = total += mass_[i];
-        std::fill(mass_.begin(), mass_.end(), 0.0);
+        for (std::int64_t i = 0; i < panels.n; ++i)
+            cumulative[i] = total += static_cast<double>(panels.weights[i]);
+        std::fill_n(panels.weights.begin(), panels.n, T(0));
         Stream words(make_key(plan_.seed, Stage::resampling, 0, replica));
         const std::int64_t n_draws = total_draws();
         for (std::int64_t i = 0; i < n_draws; ++i) {
-            const std::size_t at = std::upper_bound(cumulative.begin(), cumulative.end(),
-                                                    words.uniform() * total) - cumulative.begin();
-            mass_[std::min(at, mass_.size() - 1)] += 1.0;
+            const std::int64_t at = std::upper_bound(cumulative.begin(), cumulative.end(),
+                                                     words.uniform() * total) - cumulative.begin();
+            panels.weights[std::min(at, panels.n - 1)] += T(1);
         }
+    }
+
+    // So that the weights sum to the number of draws.
+    static void scale(T factor, Panels<T>& panels) {
+        for (std::int64_t i = 0; i < panels.n; ++i) panels.weights[i] *= factor;
     }
 
     std::int64_t total_draws() const {
@@ -279,21 +300,13 @@ private:
     void begin(std::int64_t points, Replica<T>& out) {
         out.panels.reserve(points, plan_.d);
         out.row.resize(points);
-        mass_.resize(points);
+        total_ = 0;
     }
 
     template <int D, class S>
     void add(const S* point, std::int64_t row, double weight, Replica<T>& out) {
         out.row[out.panels.n] = static_cast<std::int32_t>(row);
-        mass_[out.panels.n] = weight;
-        out.panels.template append<D>(point, T(0));
-    }
-
-    // What makes the weights sum to the number of draws.
-    double scale_of_weights() const {
-        double total = 0;
-        for (double mass : mass_) total += mass;
-        return static_cast<double>(total_draws()) / total;
+        out.panels.template append<D>(point, static_cast<T>(weight));
     }
 
     static constexpr std::int64_t chunk = 256;
@@ -302,7 +315,7 @@ private:
     std::vector<std::uint64_t> block_indices_, normal_words_;
     std::vector<T> normals_;
     Buffer<T> point_;
-    Buffer<double> mass_;
+    double total_ = 0;  // of the weights as drawn
     std::vector<double> cumulative_;
     const T* first_normal_ = nullptr;
     Buffer<std::int32_t> slot_;  // row -> slot_base_ + its place in the replica, less outside

@@ -28,6 +28,9 @@ enum class Stage : std::uint64_t {
     // 9 and above are used in Python only: see streams.py
 };
 
+// The start whose stream picks the sample on which starts are tried.
+inline constexpr std::uint64_t sample_start = 0xffff;
+
 struct Key {
     std::uint64_t seed;
     std::uint64_t place;  // stage | start | replica, 8 + 16 + 40 bits

@@ -119,12 +119,7 @@ class PartitionedFit(BBC):
             table = survey(self._session, self, rows_of(self, X, reset=True))
             self._tell(f"{table.n} rows in {table.n_partitions} partitions")
             run: Any = self._prepare_partitions(table)
-            if self.n_replicas == "auto":
-                replicas, trace = self._run_until_precise(run, watchers)
-            else:
-                replicas = self._run_more(run, range(int(self.n_replicas)), watchers=watchers)
-                trace = [self._measure(run, replicas)]
-            self._publish(run, replicas, trace)
+            self._publish(run, *self._run_all(run, watchers))
             notice = getattr(run.prior, "notice", None)
             if notice is not None:
                 warnings.warn(notice, UserWarning, stacklevel=3)
