@@ -10,6 +10,8 @@ faiss's k-means with weights, without subsampling (float32 only). pyckmeans does
 consensus k-means, which holds a table of n x n: its ``fit`` and ``predict`` stand against
 ``BBC.fit`` with as many replicas (small float64 cases, one thread).
 
+One thread against two is measured without peers, on more replicas than there is time for with them.
+
     python benchmarks/against_peers.py [--cases 150x4 ...] [--rounds 3] [--json FILE]
 """
 
@@ -36,6 +38,7 @@ from bbclust.ensemble import run_replicas
 
 N_INIT = 5
 CONSENSUS_REPLICAS = 100
+THREADS_SECONDS = 1.0  # about, per turn of one thread
 
 
 @dataclass(frozen=True)
@@ -182,6 +185,32 @@ def measure(case: Case, dtype: Any, n_threads: int, rounds: int, peers: bool) ->
     }
 
 
+def measure_threads(case: Case, dtype: Any, rounds: int) -> dict[str, Any]:
+    """The engine alone on one thread and on two, in turns."""
+    model = BBC(case.n_clusters, n_replicas=case.n_replicas, n_init=N_INIT, random_state=0)
+    run = model._prepare(case.data(dtype), None, None)
+
+    def work(n_replicas: int, n_threads: int) -> float:
+        start = time.perf_counter()
+        run_replicas(
+            run.table, run.reference, run.prior, run.plan, range(n_replicas), n_jobs=n_threads
+        )
+        return time.perf_counter() - start
+
+    per_replica = work(case.n_replicas, 1) / case.n_replicas
+    n_replicas = max(2 * case.n_replicas, round(THREADS_SECONDS / per_replica))
+    seconds = {1: np.inf, 2: np.inf}
+    for _ in range(2 * rounds):
+        for n_threads in seconds:
+            seconds[n_threads] = min(seconds[n_threads], work(n_replicas, n_threads))
+    return {
+        "case": case.name,
+        "dtype": np.dtype(dtype).name,
+        "n_replicas": n_replicas,
+        "seconds": {str(n_threads): took for n_threads, took in seconds.items()},
+    }
+
+
 def line(found: dict[str, Any]) -> str:
     seconds, inertia = found["seconds"], found["inertia"]
     per_replica = 1e3 * seconds["bbclust"] / found["n_replicas"]
@@ -217,6 +246,14 @@ def main() -> None:
                 )
                 found.append(one)
                 print(line(one), flush=True)
+    threads_found = []
+    for case in CASES:
+        if case.name in arguments.cases:
+            for dtype in arguments.dtypes:
+                one = measure_threads(case, np.dtype(dtype).type, arguments.rounds)
+                threads_found.append(one)
+                gain = one["seconds"]["1"] / one["seconds"]["2"]
+                print(f"{case.name:>10} {one['dtype']:8} two threads {gain:.2f}x", flush=True)
     consensus_found = []
     for case in CASES[:2]:
         if case.name in arguments.cases and not arguments.alone:
@@ -227,7 +264,12 @@ def main() -> None:
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump(
-                {"instruction set": engine.ISA, "found": found, "consensus": consensus_found},
+                {
+                    "instruction set": engine.ISA,
+                    "found": found,
+                    "threads": threads_found,
+                    "consensus": consensus_found,
+                },
                 file,
                 indent=1,
             )

@@ -21,7 +21,7 @@ from bbclust.ensemble import run_replicas
 
 # The first that a function's name contains is its stage.
 STAGES = (
-    ("drawing", ("Drawer", "normals_from", "Gammas", "Mixture")),
+    ("drawing", ("Drawer", "normals_from", "Gammas", "Mixture", "philox")),
     ("seeding", ("Seeder",)),
     ("assignment", ("nearest_of_panels", "for_nearest")),
     ("sums of clusters", ("Lloyd", "total_square")),
