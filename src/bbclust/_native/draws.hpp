@@ -206,12 +206,10 @@ private:
     void draw_normals(std::int64_t replica, std::int64_t first, std::int64_t n) {
         const std::int64_t begin = first * plan_.d, end = (first + n) * plan_.d;
         const std::int64_t first_block = begin / 8, n_blocks = (end + 7) / 8 - first_block;
-        block_indices_.resize(n_blocks);
         normal_words_.resize(4 * n_blocks);
         normals_.resize(8 * n_blocks);
-        for (std::int64_t b = 0; b < n_blocks; ++b) block_indices_[b] = first_block + b;
-        philox_blocks(make_key(plan_.seed, Stage::normals, 0, replica), block_indices_.data(),
-                      n_blocks, normal_words_.data());
+        philox_blocks(make_key(plan_.seed, Stage::normals, 0, replica), first_block, n_blocks,
+                      normal_words_.data());
         normals_from(reinterpret_cast<const std::uint32_t*>(normal_words_.data()), 8 * n_blocks,
                      normals_.data());
         first_normal_ = normals_.data() + (begin - 8 * first_block);
@@ -312,7 +310,7 @@ private:
     static constexpr std::int64_t chunk = 256;
 
     const DrawPlan<T>& plan_;
-    std::vector<std::uint64_t> block_indices_, normal_words_;
+    std::vector<std::uint64_t> normal_words_;
     std::vector<T> normals_;
     Buffer<T> point_;
     double total_ = 0;  // of the weights as drawn

@@ -77,13 +77,13 @@ inline void philox_block(const Key& key, std::uint64_t index, std::uint64_t out[
     out[3] = c3;
 }
 
-// Four blocks side by side: the multiplications of one hide the latency of the others.
-inline void philox_blocks(const Key& key, const std::uint64_t* indices, std::int64_t n_blocks,
-                          std::uint64_t* out) {
+// Blocks first .. first + n, four words each.
+inline void philox_blocks(const Key& key, std::uint64_t first, std::int64_t n, std::uint64_t* out) {
     std::int64_t b = 0;
-    for (; b + 4 <= n_blocks; b += 4)
-        for (int i = 0; i < 4; ++i) philox_block(key, indices[b + i], out + 4 * (b + i));
-    for (; b < n_blocks; ++b) philox_block(key, indices[b], out + 4 * b);
+    // four at a time: the multiplications of one hide the latency of the others
+    for (; b + 4 <= n; b += 4)
+        for (int i = 0; i < 4; ++i) philox_block(key, first + b + i, out + 4 * (b + i));
+    for (; b < n; ++b) philox_block(key, first + b, out + 4 * b);
 }
 
 inline double uniform_from(std::uint64_t word) {  // [0, 1)
@@ -270,13 +270,8 @@ public:
 
     // The next n words, n a multiple of four, from a stream read in such pieces only.
     void words(std::uint64_t* out, std::int64_t n) {
-        constexpr int piece = 64;
-        std::uint64_t indices[piece];
-        for (std::int64_t b = 0; b < n / 4; b += piece) {
-            const std::int64_t count = n / 4 - b < piece ? n / 4 - b : piece;
-            for (std::int64_t i = 0; i < count; ++i) indices[i] = next_block_++;
-            philox_blocks(key_, indices, count, out + 4 * b);
-        }
+        philox_blocks(key_, next_block_, n / 4, out);
+        next_block_ += static_cast<std::uint64_t>(n / 4);
     }
 
     static std::uint64_t word_at(const Key& key, std::uint64_t index) {
