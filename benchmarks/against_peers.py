@@ -198,7 +198,7 @@ def measure_threads(case: Case, dtype: Any, rounds: int) -> dict[str, Any]:
         return time.perf_counter() - start
 
     per_replica = work(case.n_replicas, 1) / case.n_replicas
-    n_replicas = max(2 * case.n_replicas, round(THREADS_SECONDS / per_replica))
+    n_replicas = 2 * max(2 * case.n_replicas, round(THREADS_SECONDS / per_replica / 2))
     seconds = {1: np.inf, 2: np.inf}
     for _ in range(2 * rounds):
         for n_threads in seconds:

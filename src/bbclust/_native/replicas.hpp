@@ -44,7 +44,7 @@ struct ReplicaResults {
 template <class T>
 class ReplicaWorker {
 public:
-    // `votes`: where this thread counts votes on drawn rows.
+    // `votes`: where this thread counts votes on drawn rows; null for a place of its own.
     ReplicaWorker(const ReplicaPlan<T>& plan, const Points<T>& evaluation_points,
                   const std::int32_t* evaluation_slot, std::int32_t* votes)
         : plan_(plan), evaluation_(evaluation_points), slot_(evaluation_slot), votes_(votes),
@@ -56,6 +56,10 @@ public:
     // `replica` names the random streams, `b` is the place in the block.
     void compute(std::int64_t replica, std::int64_t b, const StopFlag& stop,
                  const ReplicaResults& out) {
+        if (!votes_ && plan_.count_votes && !plan_.vote_on_all) {  // here, where other threads are busy too
+            own_votes_.assign(static_cast<std::size_t>(plan_.draws.n) * plan_.K, 0);
+            votes_ = own_votes_.data();
+        }
         const T* given = plan_.given.points;
         if (given) given += plan_.given.offsets[b] * plan_.draws.d;
         drawer_.draw(replica, given, replica_);
@@ -65,6 +69,12 @@ public:
         vote(b, out);
         out.inertia[b] = kmeans_.best().inertia;
         out.n_iter[b] = kmeans_.best().n_iter;
+    }
+
+    // Adds the votes that were counted here, those of rows begin .. end.
+    void add_own_votes(std::int64_t begin, std::int64_t end, std::int32_t* to) const {
+        if (own_votes_.empty()) return;
+        for (std::int64_t e = begin * plan_.K; e < end * plan_.K; ++e) to[e] += own_votes_[e];
     }
 
 private:
@@ -165,6 +175,7 @@ private:
     Points<T> evaluation_;
     const std::int32_t* slot_;  // row -> evaluation point, -1 elsewhere
     std::int32_t* votes_;
+    Buffer<std::int32_t> own_votes_;
     Drawer<T> drawer_;
     Replica<T> replica_;
     KMeans<T> kmeans_;
@@ -196,21 +207,21 @@ void run_replicas(const ReplicaPlan<T>& plan, std::int64_t first, std::int64_t c
             slot[plan.evaluation_rows[e]] = static_cast<std::int32_t>(e);
     }
     n_threads = static_cast<int>(std::min<std::int64_t>(n_threads, count));
-    const bool on_drawn = plan.count_votes && !plan.vote_on_all;
-    std::vector<Buffer<std::int32_t>> votes(n_threads);  // the first thread counts in place
     std::vector<ReplicaWorker<T>> workers;
     workers.reserve(n_threads);
-    for (int t = 0; t < n_threads; ++t) {
-        if (on_drawn && t > 0) votes[t].assign(static_cast<std::size_t>(n) * plan.K, 0);
-        workers.emplace_back(plan, evaluation.view(), slot.data(),
-                             t > 0 ? votes[t].data() : out.votes);
-    }
+    for (int t = 0; t < n_threads; ++t)  // the first thread counts in place
+        workers.emplace_back(plan, evaluation.view(), slot.data(), t == 0 ? out.votes : nullptr);
     StopFlag stop;
     parallel_for(count, n_threads, stop, interrupted, [&](std::int64_t b, int thread) {
         workers[thread].compute(first + b, b, stop, out);
     });
-    for (const Buffer<std::int32_t>& part : votes)
-        for (std::size_t e = 0; e < part.size(); ++e) out.votes[e] += part[e];
+    if (n_threads > 1) {
+        constexpr std::int64_t block = 65536;
+        parallel_for((n + block - 1) / block, n_threads, stop, interrupted, [&](std::int64_t job, int) {
+            for (const ReplicaWorker<T>& worker : workers)
+                worker.add_own_votes(job * block, std::min((job + 1) * block, n), out.votes);
+        });
+    }
     if (plan.vote_on_all && plan.count_votes)  // one pass over the rows for all replicas
         vote_by_centers(plan.draws.rows, n, d, out.centers, out.occupied, count, plan.K, n_threads,
                         interrupted, out.votes);
