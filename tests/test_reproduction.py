@@ -19,7 +19,7 @@ from bbclust.reproduction.files import PAGE, PICTURES, RESULTS
 from bbclust.reproduction.page import render
 from bbclust.reproduction.pictures import write_pictures
 from bbclust.reproduction.printed import printed
-from bbclust.reproduction.readings import arrange, printed_bits, summarize_reading
+from bbclust.reproduction.readings import on_the_six, printed_bits, summarize_reading
 from bbclust.reproduction.results import read_results, shortened, write_results
 from bbclust.reproduction.spread import share_below, spread, wilson
 from bbclust.reproduction.studies import STUDIES, choose_studies
@@ -282,12 +282,14 @@ def test_a_few_draws_have_no_distance():
     ]
 
 
-def test_arrange_puts_draws_last():
-    found = [
-        np.full((2, len(K_VALUES)), 10 * draw + number) for draw in range(3) for number in DATASETS
-    ]
-    assert arrange(found, 3).shape == (2, 6, len(K_VALUES), 3)
-    assert_array_equal(arrange(found, 3)[0, :, 0, :], [[n, 10 + n, 20 + n] for n in DATASETS])
+def number_everywhere(tens, number, draw, random_state):
+    return np.full((2, len(K_VALUES)), tens * draw + number)
+
+
+def test_draws_of_the_six_data_sets_come_last():
+    found = on_the_six(Workshop("quick", n_jobs=1), "numbers", number_everywhere, 3, 10)
+    assert found.shape == (2, 6, len(K_VALUES), 3)
+    assert_array_equal(found[0, :, 0, :], [[n, 10 + n, 20 + n] for n in DATASETS])
 
 
 def test_the_printed_formula_is_no_entropy():

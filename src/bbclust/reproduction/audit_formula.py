@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bbclust import pairwise_entropy
-from bbclust.reproduction.entropies import REPLICAS, fit_quietly, grow_quietly
+from bbclust.reproduction.entropies import REPLICAS, fit_quietly, read_while_growing
 from bbclust.reproduction.markdown import number, percent, table
-from bbclust.reproduction.readings import arrange
+from bbclust.reproduction.readings import on_the_six
 from bbclust.reproduction.study import Result, Study
 from bbclust.reproduction.workshop import DATASETS, K_VALUES, TRUE_K, Workshop, paper_draw
 
@@ -41,24 +41,16 @@ def both_conventions(memberships: Array) -> tuple[float, float, float]:
 def conventions_of_draw(number: int, draw: int, random_state: int) -> Array:
     """Both conventions and the undefined share, shape (replicas, 3, K)."""
     X = paper_draw(number, draw).data
-    found = np.empty((len(REPLICAS), 3, len(K_VALUES)))
-    for column, k in enumerate(K_VALUES):
-        model = fit_quietly(X, k, n_replicas=REPLICAS[0], random_state=random_state)
-        for row, n_replicas in enumerate(REPLICAS):
-            model = grow_quietly(model, n_replicas)
-            found[row, :, column] = both_conventions(model.memberships_)
-    return found
+    models = (
+        fit_quietly(X, k, n_replicas=REPLICAS[0], random_state=random_state) for k in K_VALUES
+    )
+    return read_while_growing(models, REPLICAS, lambda model: both_conventions(model.memberships_))
 
 
 def measure(workshop: Workshop) -> Result:
     """The printed formula on a few points, and both conventions on the six data sets."""
     n_draws = workshop.size(quick=3, full=60)
-    tasks = [
-        (number, draw, workshop.random_state(draw))
-        for draw in range(n_draws)
-        for number in DATASETS
-    ]
-    values = arrange(workshop.each("S_lm without votes", conventions_of_draw, tasks), n_draws)
+    values = on_the_six(workshop, "S_lm without votes", conventions_of_draw, n_draws)
     true = np.array([TRUE_K[number] for number in DATASETS])[:, None]
     hits = np.array(K_VALUES)[values[:, :2].argmin(axis=3)] == true
     with warnings.catch_warnings():

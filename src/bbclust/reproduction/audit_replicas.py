@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bbclust import entropy, pairwise_entropy
-from bbclust.reproduction.entropies import fit_quietly, grow_quietly
+from bbclust import BBC, entropy, pairwise_entropy
+from bbclust.reproduction.entropies import both_measures, fit_quietly, read_while_growing
 from bbclust.reproduction.markdown import number, percent, table
 from bbclust.reproduction.readings import (
-    arrange,
     expect_readings,
+    on_the_six,
     printed_bits,
     reading_note,
     show_readings,
     summarize_reading,
 )
 from bbclust.reproduction.study import Result, Study
-from bbclust.reproduction.workshop import DATASETS, K_VALUES, Workshop, paper_draw
+from bbclust.reproduction.workshop import K_VALUES, Workshop, paper_draw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,36 +49,33 @@ def by_votes_alone(memberships: Array, n_replicas: int, generator: np.random.Gen
     return np.array([entropy(votes).mean(), pairwise_entropy(votes).max()])
 
 
+def what_votes_say(model: BBC) -> list[float]:
+    """The first four columns."""
+    return [
+        *both_measures(model),
+        model.n_undrawn_ / len(model.n_votes_),
+        float(np.median(model.n_votes_)),
+    ]
+
+
 def growth_of_draw(number: int, draw: int, random_state: int) -> Array:
     """Columns for each number of replicas, shape (replicas, columns, K)."""
     X = paper_draw(number, draw).data
-    found = np.empty((len(REPLICAS), len(COLUMNS), len(K_VALUES)))
     generator = np.random.default_rng(random_state)
-    for column, k in enumerate(K_VALUES):
-        model = fit_quietly(X, k, n_replicas=REPLICAS[0], random_state=random_state)
-        for row, n_replicas in enumerate(REPLICAS):
-            model = grow_quietly(model, n_replicas)
-            votes = float(np.median(model.n_votes_))
-            found[row, :4, column] = (
-                model.mean_entropy_,
-                model.max_pairwise_entropy_,
-                model.n_undrawn_ / len(X),
-                votes,
-            )
-        for row, n_replicas in enumerate(REPLICAS):
-            found[row, 4:, column] = by_votes_alone(model.memberships_, n_replicas, generator)
-    return found
+    models = [
+        fit_quietly(X, k, n_replicas=REPLICAS[0], random_state=random_state) for k in K_VALUES
+    ]
+    grown = read_while_growing(models, REPLICAS, what_votes_say)
+    alone = [
+        [by_votes_alone(model.memberships_, b, generator) for b in REPLICAS] for model in models
+    ]
+    return np.concatenate([grown, np.moveaxis(np.array(alone), 0, -1)], axis=1)
 
 
 def measure(workshop: Workshop) -> Result:
     """All numbers of replicas on the six data sets."""
     n_draws = workshop.size(quick=3, full=100)
-    tasks = [
-        (number, draw, workshop.random_state(draw))
-        for draw in range(n_draws)
-        for number in DATASETS
-    ]
-    values = arrange(workshop.each("number of replicas", growth_of_draw, tasks), n_draws)
+    values = on_the_six(workshop, "number of replicas", growth_of_draw, n_draws)
     means = values.mean(axis=(2, 3, 4))
     return {
         "n_draws": n_draws,

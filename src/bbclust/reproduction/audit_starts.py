@@ -11,17 +11,17 @@ import numpy.typing as npt
 from sklearn.cluster import KMeans
 
 from bbclust import BBC
-from bbclust.reproduction.entropies import MEASURES, grow_quietly
+from bbclust.reproduction.entropies import read_while_growing
 from bbclust.reproduction.markdown import counted, joined, number
 from bbclust.reproduction.readings import (
-    arrange,
     expect_readings,
+    on_the_six,
     reading_note,
     show_readings,
     summarize_reading,
 )
 from bbclust.reproduction.study import Result, Study
-from bbclust.reproduction.workshop import DATASETS, K_VALUES, Workshop, paper_draw
+from bbclust.reproduction.workshop import K_VALUES, Workshop, paper_draw
 
 Array = npt.NDArray[np.float64]
 
@@ -35,26 +35,28 @@ STARTS: dict[str, dict[str, Any]] = {
 }
 
 
+def fit_from(start: str, X: Array, n_clusters: int, n_replicas: int, random_state: int) -> BBC:
+    """The reference partition, and with it the prior, is the same for all starts."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        one = BBC(n_clusters, n_replicas=1, votes="all", n_init=0, random_state=random_state).fit(X)
+        model = BBC(
+            n_clusters,
+            n_replicas=n_replicas,
+            votes="drawn",
+            random_state=random_state,
+            **STARTS[start],
+        )
+        return model.fit(X, reference_labels=one.reference_labels_)
+
+
 def measures_of_start(
     start: str, replicas: tuple[int, ...], number: int, draw: int, random_state: int
 ) -> Array:
-    """Both measures in bits, shape (replicas, measures, K).
-
-    The reference partition, and with it the prior, is the same for all starts.
-    """
+    """Both measures in bits, shape (replicas, measures, K)."""
     X = paper_draw(number, draw).data
-    found = np.empty((len(replicas), len(MEASURES), len(K_VALUES)))
-    for column, k in enumerate(K_VALUES):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            one = BBC(k, n_replicas=1, votes="all", n_init=0, random_state=random_state).fit(X)
-            model = BBC(
-                k, n_replicas=replicas[0], votes="drawn", random_state=random_state, **STARTS[start]
-            ).fit(X, reference_labels=one.reference_labels_)
-        for row, n_replicas in enumerate(replicas):
-            model = grow_quietly(model, n_replicas)
-            found[row, :, column] = [getattr(model, measure) for measure in MEASURES]
-    return found
+    models = (fit_from(start, X, k, replicas[0], random_state) for k in K_VALUES)
+    return read_while_growing(models, replicas)
 
 
 def measure(workshop: Workshop) -> Result:
@@ -65,12 +67,8 @@ def measure(workshop: Workshop) -> Result:
         replicas = REPLICAS[workshop.effort]
         if workshop.effort == "full" and "clusterer" not in parameters:
             replicas = (*replicas, MANY_REPLICAS)
-        tasks = [
-            (start, replicas, number, draw, workshop.random_state(draw))
-            for draw in range(n_draws)
-            for number in DATASETS
-        ]
-        values = arrange(workshop.each(f"starts: {start}", measures_of_start, tasks), n_draws)
+        title = f"starts: {start}"
+        values = on_the_six(workshop, title, measures_of_start, n_draws, start, replicas)
         for row, b in enumerate(replicas):
             readings[f"{start}, B = {b}"] = summarize_reading(values[row])
     return {"n_draws": n_draws, "readings": readings}

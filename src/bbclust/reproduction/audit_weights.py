@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from bbclust.reproduction.entropies import MEASURES, fit_quietly, grow_quietly
+from bbclust.reproduction.entropies import fit_quietly, read_while_growing
 from bbclust.reproduction.markdown import counted
 from bbclust.reproduction.readings import (
-    arrange,
     expect_readings,
+    on_the_six,
     reading_note,
     show_readings,
     summarize_reading,
 )
 from bbclust.reproduction.study import Result, Study
-from bbclust.reproduction.workshop import DATASETS, K_VALUES, Workshop, paper_draw
+from bbclust.reproduction.workshop import K_VALUES, Workshop, paper_draw
 
 Array = npt.NDArray[np.float64]
 
@@ -26,15 +26,11 @@ READINGS = {"weights": "sample weights (ours)", "resample": "a second resampling
 def measures_of_reading(weighting: str, number: int, draw: int, random_state: int) -> Array:
     """Both measures in bits, shape (replicas, measures, K)."""
     X = paper_draw(number, draw).data
-    found = np.empty((len(REPLICAS), len(MEASURES), len(K_VALUES)))
-    for column, k in enumerate(K_VALUES):
-        model = fit_quietly(
-            X, k, n_replicas=REPLICAS[0], weighting=weighting, random_state=random_state
-        )
-        for row, n_replicas in enumerate(REPLICAS):
-            model = grow_quietly(model, n_replicas)
-            found[row, :, column] = [getattr(model, measure) for measure in MEASURES]
-    return found
+    models = (
+        fit_quietly(X, k, n_replicas=REPLICAS[0], weighting=weighting, random_state=random_state)
+        for k in K_VALUES
+    )
+    return read_while_growing(models, REPLICAS)
 
 
 def measure(workshop: Workshop) -> Result:
@@ -42,12 +38,7 @@ def measure(workshop: Workshop) -> Result:
     n_draws = workshop.size(quick=3, full=100)
     readings = {}
     for weighting, name in READINGS.items():
-        tasks = [
-            (weighting, number, draw, workshop.random_state(draw))
-            for draw in range(n_draws)
-            for number in DATASETS
-        ]
-        values = arrange(workshop.each(f"weights: {name}", measures_of_reading, tasks), n_draws)
+        values = on_the_six(workshop, f"weights: {name}", measures_of_reading, n_draws, weighting)
         for row, b in enumerate(REPLICAS):
             readings[f"{name}, B = {b}"] = summarize_reading(values[row])
     return {"n_draws": n_draws, "readings": readings}

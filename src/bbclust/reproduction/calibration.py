@@ -113,12 +113,7 @@ def bins_of_draw(number: int, draw: int, random_state: int) -> Array:
 def measure(workshop: Workshop) -> Result:
     """All methods, pooled over the six data sets."""
     n_draws = workshop.size(quick=3, full=60)
-    tasks = [
-        (number, draw, workshop.random_state(draw))
-        for draw in range(n_draws)
-        for number in DATASETS
-    ]
-    found = np.array(workshop.each("calibration", bins_of_draw, tasks))
+    found = np.array(workshop.each_draw("calibration", bins_of_draw, n_draws))
     by_draw = found.reshape(n_draws, len(DATASETS), *found.shape[1:]).sum(axis=1)
     n, said, true = (by_draw[:, :, :, row] for row in range(3))
     in_bin = np.maximum(n.sum(axis=0), 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from bbclust import BBC
 from bbclust.reproduction.printed import printed
+from bbclust.reproduction.readings import on_the_six
 from bbclust.reproduction.study import Result
 from bbclust.reproduction.value_table import compare_row
 from bbclust.reproduction.workshop import DATASETS, K_VALUES, TRUE_K, Workshop, paper_draw
@@ -37,16 +39,31 @@ def grow_quietly(model: BBC, n_replicas: int) -> BBC:
         return model.add_replicas(more) if more > 0 else model
 
 
+def both_measures(model: BBC) -> list[float]:
+    """In bits."""
+    return [getattr(model, measure) for measure in MEASURES]
+
+
+def read_while_growing(
+    models: Iterable[BBC],
+    replicas: Sequence[int],
+    read: Callable[[BBC], Sequence[float]] = both_measures,
+) -> Array:
+    """What is read off models, one for each K, at each of the numbers of replicas.
+
+    Shape (replicas, what is read, K). The models end with the last number of replicas.
+    """
+    found = [[read(grow_quietly(model, b)) for b in replicas] for model in models]
+    return np.moveaxis(np.array(found), 0, -1)
+
+
 def measures_of_draw(number: int, draw: int, random_state: int) -> Array:
     """Both measures in bits, shape (replicas, measures, K)."""
     X = paper_draw(number, draw).data
-    found = np.empty((len(REPLICAS), len(MEASURES), len(K_VALUES)))
-    for column, k in enumerate(K_VALUES):
-        model = fit_quietly(X, k, n_replicas=REPLICAS[0], random_state=random_state)
-        for row, n_replicas in enumerate(REPLICAS):
-            model = grow_quietly(model, n_replicas)
-            found[row, :, column] = [getattr(model, measure) for measure in MEASURES]
-    return found
+    models = (
+        fit_quietly(X, k, n_replicas=REPLICAS[0], random_state=random_state) for k in K_VALUES
+    )
+    return read_while_growing(models, REPLICAS)
 
 
 def measure_entropies(workshop: Workshop) -> dict[int, Array]:
@@ -54,16 +71,9 @@ def measure_entropies(workshop: Workshop) -> dict[int, Array]:
     n_draws = workshop.size(quick=12, full=300)
 
     def compute() -> dict[int, Array]:
-        tasks = [
-            (number, draw, workshop.random_state(draw))
-            for draw in range(n_draws)
-            for number in DATASETS
-        ]
-        found = workshop.each("entropies of the six data sets", measures_of_draw, tasks)
-        return {
-            number: np.stack(found[place :: len(DATASETS)], axis=-1)
-            for place, number in enumerate(DATASETS)
-        }
+        title = "entropies of the six data sets"
+        values = on_the_six(workshop, title, measures_of_draw, n_draws)
+        return {number: values[:, :, place] for place, number in enumerate(DATASETS)}
 
     return workshop.once("entropies", compute)
 

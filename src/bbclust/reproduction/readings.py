@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from bbclust.reproduction.markdown import number, percent, table
 from bbclust.reproduction.printed import printed
 from bbclust.reproduction.study import Result
-from bbclust.reproduction.workshop import DATASETS, K_VALUES, TRUE_K
+from bbclust.reproduction.workshop import DATASETS, K_VALUES, TRUE_K, Workshop
 
 Array = npt.NDArray[np.float64]
 
@@ -116,11 +117,14 @@ def expect_readings(summaries: Mapping[str, Result]) -> dict[str, float]:
     }
 
 
-def arrange(found: Sequence[Array], n_draws: int) -> Array:
-    """Results by draw, then data set, stacked to shape (..., data sets, K, draws).
+def on_the_six(
+    workshop: Workshop, title: str, function: Callable[..., Array], n_draws: int, *first: Any
+) -> Array:
+    """Results of a function for several draws of each data set, shape (..., data sets, K, draws).
 
-    Each result has shape (..., K).
+    The function is called as by :meth:`Workshop.each_draw` and returns shape (..., K).
     """
+    found = workshop.each_draw(title, function, n_draws, *first)
     stacked = np.stack(found, axis=-2)  # (..., draws * data sets, K)
     shape = (*stacked.shape[:-2], n_draws, len(DATASETS), len(K_VALUES))
     return np.moveaxis(stacked.reshape(shape), -3, -1)

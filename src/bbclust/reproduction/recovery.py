@@ -49,12 +49,7 @@ def choices_of_draw(number: int, draw: int, random_state: int) -> dict[str, int]
 def measure(workshop: Workshop) -> Result:
     """Counts of draws in which the true K is found, by method and data set."""
     n_draws = workshop.size(quick=2, full=150)
-    tasks = [
-        (number, draw, workshop.random_state(draw))
-        for draw in range(n_draws)
-        for number in DATASETS
-    ]
-    found = workshop.each("finding K", choices_of_draw, tasks)
+    found = workshop.each_draw("finding K", choices_of_draw, n_draws)
     by_method: dict[str, Choices] = {
         name: np.array([choices[name] for choices in found]).reshape(n_draws, len(DATASETS)).T
         for name in found[0]

@@ -94,3 +94,14 @@ class Workshop:
                 if self._report is not None:
                     self._report(title, len(results), len(waiting))
         return results
+
+    def each_draw(
+        self, title: str, function: Callable[..., T], n_draws: int, *first: Any
+    ) -> list[T]:
+        """``function(*first, data set, draw, random state)``, by draw, then by data set."""
+        tasks = (
+            (*first, number, draw, self.random_state(draw))
+            for draw in range(n_draws)
+            for number in DATASETS
+        )
+        return self.each(title, function, tasks)
