@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_equal
 from typer.testing import CliRunner
 
 from bbclust import load_model
-from bbclust.cli import on_dask
+from bbclust.cli import looking, on_dask
 from bbclust.cli.app import app
 from bbclust.dask import clusters, parquet
 
@@ -64,7 +64,7 @@ def results(folder, cluster, tmp_path_factory):
     out = tmp_path_factory.mktemp("results") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parquet, "MAX_ROWS", 150)
-        patch.setattr(on_dask, "SAMPLE", 400)
+        patch.setattr(looking, "SAMPLE", 400)
         result = run(cluster, folder, *QUICK, "--out", out)
     assert result.exit_code == 0, result.output
     return out, result.stdout
@@ -166,7 +166,7 @@ def test_a_run_that_was_stopped_is_resumed(results, folder, cluster, tmp_path, m
             raise KeyboardInterrupt
 
         patch.setattr(on_dask, "_write_assignments", stop)
-        patch.setattr(on_dask, "SAMPLE", 400)
+        patch.setattr(looking, "SAMPLE", 400)
         result = run(cluster, folder, *QUICK, "--out", out)
     assert result.exit_code == 130
     assert "--resume" in result.stderr
@@ -175,7 +175,7 @@ def test_a_run_that_was_stopped_is_resumed(results, folder, cluster, tmp_path, m
     assert_refused(
         run(cluster, folder, *QUICK, "--seed", 1, "--out", out, "--resume"), "another --seed"
     )
-    monkeypatch.setattr(on_dask, "SAMPLE", 400)
+    monkeypatch.setattr(looking, "SAMPLE", 400)
     result = run(cluster, folder, *QUICK, "--out", out, "--resume")
     assert result.exit_code == 0, result.output
     for name in ("selection.csv", "model.bbc", "assignments/part-000007.parquet"):
@@ -303,7 +303,7 @@ def test_a_gap_is_named_by_row_and_column_and_nothing_is_left(value, words, clus
 
 
 def test_row_groups_that_no_worker_can_hold(cluster, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(on_dask, "PARTITIONS_IN_MEMORY", 10**6)
+    monkeypatch.setattr(looking, "PARTITIONS_IN_MEMORY", 10**6)
     result = run(cluster, folder, "--out", tmp_path / "out")
     assert_refused(result, "A row group holds 140 rows, for which a worker needs about")
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from bbclust.cli import options as o
 from bbclust.cli.k_range import parse_k, parse_scales
 from bbclust.cli.method import Method
-from bbclust.cli.on_dask import ClusterOptions, refuse_cluster_options, run_on_dask
+from bbclust.cli.on_dask import run_on_dask
 from bbclust.cli.preparation import default_out, make_source, prepare
 from bbclust.cli.run import Output, run
+from bbclust.cli.workers import ClusterOptions, refuse_cluster_options
 
 
 def analyze(

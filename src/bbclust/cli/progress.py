@@ -36,11 +36,16 @@ class Progress:
     def update(self, done: int, total: int) -> None:
         """Say how much of the step is done."""
 
-    def callback(self) -> Callable[[int, int], None]:
-        """The method ``update`` as a function, which copies of an estimator share."""
+    def callback(self, then: str | None = None) -> Callable[[int, int], None]:
+        """The method ``update`` as a function, which copies of an estimator share.
+
+        Once all is done, the step ``then`` begins.
+        """
 
         def callback(done: int, total: int) -> None:
             self.update(done, total)
+            if then is not None and done == total:
+                self.begin(then)
 
         return callback
 

@@ -77,10 +77,15 @@ def run(command: str, prepared: Prepared, method: Method, output: Output) -> Non
             analysis = analyse(prepared, method, work.checkpoint, progress, identity["settings"])
             progress.begin("writing the results")
             summary = write_results(work.files, analysis, prepared)
+    tell(summary, prepared.description, output)
+
+
+def tell(summary: dict[str, Any], read: str, output: Output) -> None:
+    """Say what was found, in what was read, the way the options ask for."""
     if output.json:
         print(to_json(summary))
     elif not output.quiet:
-        show_summary(summary, read=prepared.description)
+        show_summary(summary, read=read)
         show_directory(output.out)
 
 
@@ -120,12 +125,7 @@ def analyse(
 
 def _choose(prepared: Prepared, method: Method, checkpoint: Path, progress: Progress) -> KSelector:
     progress.begin("choosing K")
-
-    def chosen(done: int, total: int) -> None:
-        progress.update(done, total)
-        if done == total:
-            progress.begin("clustering all rows")
-
+    chosen = progress.callback(then="clustering all rows")
     selector = method.selector(chosen, progress.callback(), checkpoint=checkpoint)
     return selector.fit(prepared.X)
 
@@ -163,17 +163,22 @@ def ask_other_methods(
 
 def write_results(directory: Path, analysis: Analysis, prepared: Prepared) -> dict[str, Any]:
     """All files of a command, and the summary that one of them holds."""
+    table = assignments_of(analysis, prepared.rows)
+    write_table(directory / "assignments.csv", table)
+    write_table(directory / "assignments.parquet", table)
+    save_model(directory / "model.bbc", analysis.model, prepared.scaling)
+    return write_findings(directory, analysis)
+
+
+def write_findings(directory: Path, analysis: Analysis) -> dict[str, Any]:
+    """The files that do not grow with the rows, and the summary that one of them holds."""
     from bbclust.report import render, summarize
 
     if not can_report():
         analysis = replace(analysis, notes=[*analysis.notes, NO_REPORT])
     summary = summarize(analysis)
-    table = assignments_of(analysis, prepared.rows)
-    write_table(directory / "assignments.csv", table)
-    write_table(directory / "assignments.parquet", table)
     if analysis.selector is not None:
         write_table(directory / "selection.csv", selection_table(analysis.selector))
-    save_model(directory / "model.bbc", analysis.model, prepared.scaling)
     write_json(directory / "summary.json", summary)
     if can_report():
         page = render(analysis, summary)
