@@ -492,6 +492,20 @@ def test_k_is_chosen_with_any_clusterer_that_takes_a_number():
     assert adjusted_rand_score(BLOB_OF, selector.labels_) > 0.95
 
 
+def test_rows_that_no_replica_voted_on_say_nothing_about_k():
+    """Four replicas leave rows undrawn, and agglomerative clustering cannot predict them."""
+    template = BBC(clusterer=AgglomerativeClustering(), n_replicas=4)
+    selector = KSelector(template, k_range=[2, 3], prior_scales=(1.0,), random_state=0)
+    cells = selector.fit(IRIS.data).grid_.cells
+    for n_clusters, cell in zip((2, 3), cells, strict=True):
+        model = BBC(n_clusters, clusterer=AgglomerativeClustering(), n_replicas=4, random_state=0)
+        model.fit(IRIS.data)
+        assert model.n_undrawn_ > 0
+        voted = model.n_votes_ > 0
+        assert cell.mean_entropy == pytest.approx(model.entropy_[voted].mean())
+        assert 0 <= cell.pair_doubt <= 1
+
+
 def test_no_k_is_chosen_for_a_clusterer_that_finds_its_own():
     with pytest.raises(ValueError, match="DBSCAN finds its own number of clusters"):
         KSelector(BBC(clusterer=DBSCAN())).fit(BLOBS)

@@ -304,8 +304,13 @@ def run_cell(
     replicas = run_replicas(table, reference, prior, plan, range(n_replicas), n_jobs=n_jobs)
     labels = replicas.evaluation_labels
     counts = count_votes(labels, n_clusters)
-    weights = table.weights_or_ones()[plan.evaluation_rows]
-    shares = memberships(counts)
+    voted = counts.any(axis=1)  # on other rows, which some clusterers leave, nothing is known
+    if not voted.any():
+        raise ValueError(
+            f"No replica of {n_replicas} votes on any row at K = {n_clusters}: raise n_replicas."
+        )
+    weights = table.weights_or_ones()[plan.evaluation_rows] * voted
+    shares = memberships(counts, otherwise=reference.labels[plan.evaluation_rows])
     pairwise = mean_pairwise_entropy(shares, weights)
     doubts = pair_doubts(shares, weights)
     pair, doubtful = worst_pair(pairwise), worst_pair(doubts)
