@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,6 @@ from sklearn.utils.validation import check_is_fitted
 from bbclust import validation as check
 from bbclust.clusterers import Partition
 from bbclust.comembership import share_together
-from bbclust.conflict import PriorConflict, compare_with_prior, n_prior_draws
 from bbclust.description import ClusterDescription
 from bbclust.persistence import NotInFiles, PriorOfFile, SavedToFile
 from bbclust.priors import PreparedPrior
@@ -32,6 +31,9 @@ from bbclust.streams import Stage, stream_generator
 from bbclust.table import Floats, Table
 from bbclust.voters import Voters
 from bbclust.voting import largest_memberships, membership_se, memberships, nearest_center
+
+if TYPE_CHECKING:
+    from bbclust.conflict import PriorConflict
 
 # Rows that are voted on together.
 ROWS_AT_ONCE = 65_536
@@ -258,6 +260,8 @@ class FittedEnsemble(
         The prior contradicts the data in 1 of 2 clusters.
         Cluster 1: its rows lie 3.1 prior standard deviations from where the prior has them.
         """
+        from bbclust.conflict import compare_with_prior, n_prior_draws
+
         run = self._rows_of_fit("prior_conflict")
         if run.prior is None:
             raise ValueError(
