@@ -197,7 +197,7 @@ class Lloyd:
 
 
 def distance_to_known(known, centers):
-    """Summed squared distance of centres to those of an earlier run, and whether each is near.
+    """Summed squared distance of centres to those of an earlier run, and whether each is there.
 
     Infinite unless each of the earlier ones has one of the others less than half way to its next.
     """
@@ -210,13 +210,13 @@ def distance_to_known(known, centers):
         next((gap for gap in gaps if gap <= limit), np.inf)
         for gaps, limit in zip(squared_distances(known, centers), half_way, strict=True)
     ])  # fmt: skip
-    return own.sum(), bool((own <= 0.04 * half_way).all())
+    return own.sum(), bool((own <= 1e-6 * half_way).all())
 
 
 def lloyd(points, weights, centers, *, n_clusters, max_iter=300, tolerance=0.0, known=()):
     """Weighted Lloyd; empty clusters take the farthest points neither alone nor at home.
 
-    Gives the number of a known optimum instead when it is closing in on that one.
+    Gives the number of a known optimum instead when it arrives at that one.
     """
     d = points.shape[1]
     place = np.full((n_clusters, d), np.inf)
@@ -274,7 +274,7 @@ def lloyd(points, weights, centers, *, n_clusters, max_iter=300, tolerance=0.0, 
 def kmeans(points, weights, starts, *, n_clusters, max_iter=300, tolerance=0.0):
     """Best of several starts.
 
-    The first is the reference. A run ends when it closes in on an earlier one's end. Once two
+    The first is the reference. A run ends when it arrives at an earlier one's end. Once two
     others have come to the best partition the rest are left out.
     """
     ends = []

@@ -456,11 +456,7 @@ def test_precision_is_reached_with_rows_that_are_always_noise():
 
 
 def test_scikit_learns_kmeans_agrees_with_the_native_one():
-    """Same replicas, same optimum: nearly every vote is the same.
-
-    The engine ends a run that closes in on a partition it knows, so now and then another optimum
-    close by is a little better.
-    """
+    """Same replicas, same optimum: nearly every vote is the same."""
     native = BBC(3, n_replicas=100, n_init=10, random_state=0).fit(BLOBS)
     adapted = fit(BLOBS, KMeans(n_init=10))
     np.testing.assert_array_equal(adapted.reference_labels_, native.reference_labels_)
