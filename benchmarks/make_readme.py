@@ -51,7 +51,7 @@ def against_peers(peers: dict[str, Any]) -> tuple[str, list[str]]:
         goal = RATIOS[one["case"]]
         name = f"{one['case']}, {one['dtype']}, {one['threads']} thread(s)"
         if ratio["sklearn"] < goal:
-            missed.append(f"{name}: {ratio['sklearn']:.0f} times scikit-learn, {goal} wanted")
+            missed.append(f"{name}: {ratio['sklearn']:.3g} times scikit-learn, {goal} wanted")
         if ratio.get("faiss", 2) <= 1:
             missed.append(f"{name}: {ratio['faiss']:.2f} times faiss, more than 1 wanted")
         worst = max(
@@ -62,7 +62,7 @@ def against_peers(peers: dict[str, Any]) -> tuple[str, list[str]]:
         rows.append([
             one["case"].replace("x", " x "), str(one["n_clusters"]), one["dtype"],
             str(one["threads"]), f"{1e3 * seconds['bbclust'] / one['n_replicas']:.3g}",
-            f"{ratio['sklearn']:.0f}", str(goal),
+            f"{ratio['sklearn']:.3g}", str(goal),
             f"{ratio['joblib']:.0f}" if "joblib" in ratio else "",
             f"{ratio['faiss']:.1f}" if "faiss" in ratio else "",
             f"{inertia['bbclust'] / inertia['sklearn']:.4f}",
