@@ -134,7 +134,7 @@ public:
         trial_.start(points_, K);
         trial_.use(K);
         std::copy_n(centers, trial_.centers.size(), trial_.centers.begin());
-        run_on_all(false, true, stop);  // likely to be the best
+        run_on_all(false, stop);
         if (!screened_) return;
         known_.clear();
         repeat_on_sample(sample_.first(size_), sample_square_, stop);
@@ -146,7 +146,7 @@ public:
         trial_.use(seeder_.seed(K, random, stop, trial_.centers.data(), trial_.labels.data()));
         const bool leads = screened_
                                ? run_on_sample(sample_.first(size_), sample_square_, true, stop)
-                               : run_on_all(true, false, stop);
+                               : run_on_all(true, stop);
         confirmations_ += leads;
     }
 
@@ -180,7 +180,7 @@ private:
                 remember(best_, true);
             } else {
                 take(before.centers, before.in_use, points_);
-                run_on_all(false, false, stop);
+                run_on_all(false, stop);
             }
         }
     }
@@ -258,9 +258,9 @@ private:
     }
 
     // Does the run come to the best partition, be it known or new?
-    bool run_on_all(bool labels_known, bool exact, const StopFlag& stop) {
+    bool run_on_all(bool labels_known, const StopFlag& stop) {
         LloydSettings here = settings;
-        here.exact = exact;
+        here.exact = known_.empty();  // the first is likely to be the best
         const bool leads = run(points_, total_square_, here, arrived, labels_known, stop);
         if (ended_ && leads) std::swap(trial_, best_);
         return leads;
@@ -313,8 +313,7 @@ private:
     static constexpr int sample_iterations = 8;
     // How close to a known partition a run ends, in shares of the half way between centres. On all
     // points it must have arrived: partitions that differ by a few points are part of the instability
-    // that is measured (mean entropies of a hundred points were 6% too low without). On a sample,
-    // which cannot tell such partitions apart anyhow, a fifth will do.
+    // that is measured. On a sample, which cannot tell such partitions apart anyhow, a fifth will do.
     static constexpr double arrived = 1e-3, near = 0.2;
 
     Points<T> points_, sample_;

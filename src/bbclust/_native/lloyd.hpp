@@ -168,7 +168,7 @@ public:
     template <class Arrived>
     bool run(const Points<T>& points, double total_square, const LloydSettings& settings,
              bool labels_known, const StopFlag& stop, Arrived&& arrived) {
-        exact_ = settings.exact || std::is_same_v<T, double> || !sums_clusters_one_by_one();
+        exact_ = settings.exact || std::is_same_v<T, double> || !masks_clusters();
         bool stable = false;
         for (n_iter = 1; n_iter <= settings.max_iter; ++n_iter) {
             if (n_iter > 1)
@@ -185,12 +185,6 @@ public:
         if (!stable) assign(points, stop);  // labels of the last centres
         inertia = total_square - gain();
         return true;
-    }
-
-    // Inertia of the centres as they are.
-    double cost(const Points<T>& points, double total_square, const StopFlag& stop) {
-        assign_first(points, false, stop);
-        return total_square - gain();
     }
 
     // The means of the final labels and their inertia, from exact sums.
@@ -234,14 +228,14 @@ private:
         std::fill(counts.begin(), counts.end(), 0);
     }
 
-    // Few clusters are summed one after the other, the points of the others masked; many are summed
-    // point by point, and then always exactly.
-    bool sums_clusters_one_by_one() const { return K_ <= W; }
+    // Few clusters are summed side by side, with the weights of the points of all others masked; many
+    // are summed point by point, and then always exactly.
+    bool masks_clusters() const { return K_ <= W; }
 
     // Adds the points of a few panels.
     template <class S>
     void sum_up(const Points<T>& points, std::int64_t begin, std::int64_t end) {
-        if (!sums_clusters_one_by_one()) {
+        if (!masks_clusters()) {
             with_dimension(d_, [&](auto D) {
                 for (std::int64_t i = begin * W; i < std::min(end * W, points.n); ++i)
                     move<D()>(points, i, -1, static_cast<int>(labels[i]));

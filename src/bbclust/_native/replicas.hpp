@@ -27,6 +27,8 @@ struct ReplicaPlan {
     bool count_votes = true;  // else only labels of the evaluation rows: no votes, no margins
     const std::int64_t* evaluation_rows = nullptr;  // (E,), rows whose labels are kept
     std::int64_t n_evaluation = 0;
+
+    bool votes_on_drawn() const { return count_votes && !vote_on_all; }
 };
 
 // One slot per replica of the block, except `votes`, which is added to.
@@ -56,7 +58,7 @@ public:
     // `replica` names the random streams, `b` is the place in the block.
     void compute(std::int64_t replica, std::int64_t b, const StopFlag& stop,
                  const ReplicaResults& out) {
-        if (!votes_ && plan_.count_votes && !plan_.vote_on_all) {  // here, where other threads are busy too
+        if (!votes_ && plan_.votes_on_drawn()) {  // here, where other threads are busy too
             own_votes_.assign(static_cast<std::size_t>(plan_.draws.n) * plan_.K, 0);
             votes_ = own_votes_.data();
         }
@@ -215,7 +217,7 @@ void run_replicas(const ReplicaPlan<T>& plan, std::int64_t first, std::int64_t c
     parallel_for(count, n_threads, stop, interrupted, [&](std::int64_t b, int thread) {
         workers[thread].compute(first + b, b, stop, out);
     });
-    if (n_threads > 1) {
+    if (n_threads > 1 && plan.votes_on_drawn()) {
         constexpr std::int64_t block = 65536;
         parallel_for((n + block - 1) / block, n_threads, stop, interrupted, [&](std::int64_t job, int) {
             for (const ReplicaWorker<T>& worker : workers)
