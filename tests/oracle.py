@@ -193,36 +193,14 @@ class Lloyd:
     centers: np.ndarray
     inertia: float
     occupied: np.ndarray
-    last: np.ndarray  # the centres that the labels belong to; `centers` are the means of these
 
 
-def distance_to_known(known, centers):
-    """Summed squared distance of centres to those of an earlier run, and whether each is there.
-
-    Infinite unless each of the earlier ones has one of the others less than half way to its next.
-    """
-    if not (np.isfinite(known).all() and np.isfinite(centers).all()):
-        return np.inf, False
-    between = squared_distances(known, known)
-    np.fill_diagonal(between, np.inf)
-    half_way = between.min(axis=1) / 4
-    own = np.array([
-        next((gap for gap in gaps if gap <= limit), np.inf)
-        for gaps, limit in zip(squared_distances(known, centers), half_way, strict=True)
-    ])  # fmt: skip
-    return own.sum(), bool((own <= 1e-6 * half_way).all())
-
-
-def lloyd(points, weights, centers, *, n_clusters, max_iter=300, tolerance=0.0, known=()):
-    """Weighted Lloyd; empty clusters take the farthest points neither alone nor at home.
-
-    Gives the number of a known optimum instead when it arrives at that one.
-    """
+def lloyd(points, weights, centers, *, n_clusters, max_iter=300, tolerance=0.0):
+    """Weighted Lloyd; empty clusters take the farthest points neither alone nor at home."""
     d = points.shape[1]
     place = np.full((n_clusters, d), np.inf)
     place[: len(centers)] = centers
     labels = None
-    distance = [distance_to_known(other, place)[0] for other in known]
     for _ in range(max_iter):
         with np.errstate(invalid="ignore"):
             now = np.nan_to_num(squared_distances(points, place), nan=np.inf).argmin(axis=1)
@@ -252,15 +230,9 @@ def lloyd(points, weights, centers, *, n_clusters, max_iter=300, tolerance=0.0, 
         with np.errstate(invalid="ignore"):
             shift = np.nansum(np.where(np.isfinite(moved), (moved - place) ** 2, 0.0))
         place = moved
-        for o, other in enumerate(known):
-            before = distance[o]
-            distance[o], near = distance_to_known(other, place)
-            if near and distance[o] <= before / 4:
-                return o
         if shift <= tolerance:
             break
     final = np.where(np.isfinite(place), place, np.inf)
-    last = final.copy()
     with np.errstate(invalid="ignore"):
         distances = np.nan_to_num(squared_distances(points, final), nan=np.inf)
     labels = distances.argmin(axis=1)
@@ -268,31 +240,18 @@ def lloyd(points, weights, centers, *, n_clusters, max_iter=300, tolerance=0.0, 
     occupied = np.bincount(labels, minlength=n_clusters) > 0
     for k in np.flatnonzero(occupied):
         final[k] = np.average(points[labels == k], axis=0, weights=weights[labels == k])
-    return Lloyd(labels, final, inertia, occupied, last)
+    return Lloyd(labels, final, inertia, occupied)
 
 
 def kmeans(points, weights, starts, *, n_clusters, max_iter=300, tolerance=0.0):
-    """Best of several starts.
-
-    The first is the reference. A run ends when it arrives at an earlier one's end. Once two
-    others have come to the best partition the rest are left out.
-    """
-    ends = []
-    best, confirmed = None, 0
-    for number, centers in enumerate(starts):
-        if confirmed == 2:
-            break
-        run = lloyd(
-            points, weights, centers, n_clusters=n_clusters, max_iter=max_iter,
-            tolerance=tolerance, known=[end.last for end in ends],
-        )  # fmt: skip
-        if isinstance(run, int):
-            confirmed += ends[run] is best
-            continue
-        ends.append(run)
-        if best is None or run.inertia < best.inertia:
-            best, confirmed = run, int(number > 0)
-    return best
+    """Best of several starts, the earliest among equals. All of them run to their end."""
+    runs = [
+        lloyd(
+            points, weights, centers, n_clusters=n_clusters, max_iter=max_iter, tolerance=tolerance
+        )
+        for centers in starts
+    ]
+    return min(runs, key=lambda run: run.inertia)
 
 
 # --- alignment --------------------------------------------------------------------------------

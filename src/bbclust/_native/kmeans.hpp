@@ -110,9 +110,6 @@ public:
 
     const Lloyd<T>& best() const { return best_; }
 
-    // How many seedings have come to the best partition so far.
-    int confirmations() const { return confirmations_; }
-
     // Take these points, for several starts.
     void begin(const Points<T>& points) { begin(points, points, points.n); }
 
@@ -123,7 +120,6 @@ public:
         sample_ = sample;
         size_ = size;
         screened_ = 2 * size <= points.n;
-        confirmations_ = 0;
         known_.clear();
         total_square_ = total_square(points);
         if (screened_) sample_square_ = total_square(sample.first(size));
@@ -144,10 +140,10 @@ public:
         Stream random(key);
         trial_.start(screened_ ? sample_.first(size_) : points_, K);
         trial_.use(seeder_.seed(K, random, stop, trial_.centers.data(), trial_.labels.data()));
-        const bool leads = screened_
-                               ? run_on_sample(sample_.first(size_), sample_square_, true, stop)
-                               : run_on_all(true, stop);
-        confirmations_ += leads;
+        if (screened_)
+            run_on_sample(sample_.first(size_), sample_square_, true, stop);
+        else
+            run_on_all(true, stop);
     }
 
     // Those that are worth it go on from the sample to all points.
@@ -257,37 +253,32 @@ private:
         }) - known_.begin();
     }
 
-    // Does the run come to the best partition, be it known or new?
-    bool run_on_all(bool labels_known, const StopFlag& stop) {
+    void run_on_all(bool labels_known, const StopFlag& stop) {
         LloydSettings here = settings;
         here.exact = known_.empty();  // the first is likely to be the best
-        const bool leads = run(points_, total_square_, here, arrived, labels_known, stop);
-        if (ended_ && leads) std::swap(trial_, best_);
-        return leads;
+        if (run(points_, total_square_, here, arrived, labels_known, stop)) std::swap(trial_, best_);
     }
 
-    // Does the run come to the leading partition of the sample?
-    bool run_on_sample(const Points<T>& sample, double square, bool labels_known,
+    void run_on_sample(const Points<T>& sample, double square, bool labels_known,
                        const StopFlag& stop) {
         LloydSettings here = settings;
         here.max_iter = std::min(here.max_iter, sample_iterations);
-        return run(sample, square, here, near, labels_known, stop);
+        run(sample, square, here, near, labels_known, stop);
     }
 
+    // Does the run end better than all that are known?
     bool run(const Points<T>& points, double square, const LloydSettings& here, double share,
              bool labels_known, const StopFlag& stop) {
-        std::size_t at = 0;
         for (Optimum<T>& known : known_)
             known.attracts(trial_.centers, trial_.in_use, K, points.d, share);  // where it begins
-        ended_ = trial_.run(points, square, here, labels_known, stop, [&] {
-            for (at = 0; at < known_.size(); ++at)
-                if (known_[at].attracts(trial_.centers, trial_.in_use, K, points.d, share)) return true;
+        const bool ended = trial_.run(points, square, here, labels_known, stop, [&] {
+            for (Optimum<T>& known : known_)
+                if (known.attracts(trial_.centers, trial_.in_use, K, points.d, share)) return true;
             return false;
         });
-        if (!ended_) return at == leader();
+        if (!ended) return false;
         const bool leads = known_.empty() || trial_.inertia < known_[leader()].inertia;
         remember(trial_, false);
-        if (leads) confirmations_ = 0;
         return leads;
     }
 
@@ -319,8 +310,7 @@ private:
     Points<T> points_, sample_;
     std::int64_t size_ = 0;
     double total_square_ = 0, sample_square_ = 0;
-    bool screened_ = false, ended_ = false;
-    int confirmations_ = 0;
+    bool screened_ = false;
     Seeder<T> seeder_;
     Lloyd<T> trial_, best_;
     std::vector<Optimum<T>> known_;

@@ -80,14 +80,11 @@ public:
     }
 
 private:
-    // Once so many seedings have come to the best partition, the rest are left out.
-    static constexpr int enough = 2;
-
     void cluster(std::int64_t replica, const StopFlag& stop) {
         const Points<T> points = replica_.panels.view();  // in the order of drawing: a fair sample
         kmeans_.begin(points, points, screening_points(plan_.K));
         kmeans_.start_from(plan_.reference_centers, stop);
-        for (int start = 1; start <= plan_.n_init && kmeans_.confirmations() < enough; ++start)
+        for (int start = 1; start <= plan_.n_init; ++start)
             kmeans_.start_from_seeding(
                 make_key(plan_.draws.seed, Stage::seeding, start, replica), stop);
         kmeans_.end(stop);
