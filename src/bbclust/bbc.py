@@ -20,7 +20,14 @@ from bbclust.entropy import entropy, mean_pairwise_entropy, worst_pair
 from bbclust.fitted import FittedEnsemble, Run
 from bbclust.precision import Precision, as_columns, measure_precision
 from bbclust.priors import ElicitedPrior, check_prepared
-from bbclust.replicas import MAX_EVALUATION_POINTS, Plan, Replicas, choose_evaluation_rows, join
+from bbclust.replicas import (
+    MAX_EVALUATION_POINTS,
+    Plan,
+    Replicas,
+    choose_evaluation_rows,
+    join,
+    replica_tolerance,
+)
 from bbclust.streams import root_seed
 from bbclust.table import Floats, Table, centered, make_table
 from bbclust.voters import CenterVoters, ModelVoters, Voters
@@ -81,7 +88,8 @@ class BBC(Watchable, FittedEnsemble):
     max_iter : int, default=300
         Lloyd iterations at most.
     tol : float, default=1e-4
-        Lloyd stops when the centres move less, in squared distance relative to the variance.
+        Lloyd stops when the centres move less, in squared distance relative to the variance. In
+        replicas of large tables it goes on until a shift is small beside what resampling does.
     mc_tol : float, default=0.01
         Precision for ``n_replicas="auto"``, in bits.
     callbacks : callable or list of callables, optional
@@ -367,7 +375,9 @@ class BBC(Watchable, FittedEnsemble):
             votes=votes,
             n_init=int(self.n_init),
             max_iter=int(self.max_iter),
-            tolerance=float(self.tol) * table.mean_variance(),
+            tolerance=replica_tolerance(
+                self.tol, table.mean_variance(), self.n_clusters * table.d, n_draws
+            ),
             evaluation_rows=choose_evaluation_rows(table.n, seed, self._max_evaluation_points),
             adapter=adapter,
         )
@@ -384,7 +394,7 @@ class BBC(Watchable, FittedEnsemble):
             self.n_clusters,
             plan.seed,
             max_iter=plan.max_iter,
-            tolerance=plan.tolerance,
+            tolerance=float(self.tol) * table.mean_variance(),
             n_jobs=effective_n_jobs(self.n_jobs),
         )
         check.check_no_cluster_is_empty(reference)

@@ -17,6 +17,16 @@ from bbclust.voters import NamedModel
 MAX_EVALUATION_POINTS = 4096
 
 
+def replica_tolerance(tol: float, mean_variance: float, size: int, n_draws: int) -> float:
+    """Squared shift of the centres, ``size`` numbers in all, at which a replica's k-means stops.
+
+    Replicas start at the reference, so one that stops early looks too much like it. Resampling
+    moves the centres by some ``size / n_draws`` variances, and a thousandth of that is the most
+    that is left open, whatever ``tol`` allows.
+    """
+    return min(float(tol), 1e-3 * size / n_draws) * mean_variance
+
+
 @dataclass(frozen=True)
 class Plan:
     """What all replicas of a run share.

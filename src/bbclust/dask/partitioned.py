@@ -61,7 +61,7 @@ from bbclust.priors import (
     StudentMixturePrior,
     check_prepared,
 )
-from bbclust.replicas import Plan, Replicas, choose_evaluation_rows, join
+from bbclust.replicas import Plan, Replicas, choose_evaluation_rows, join, replica_tolerance
 from bbclust.streams import Stage, root_seed
 from bbclust.table import Floats
 from bbclust.voters import CenterVoters
@@ -138,7 +138,7 @@ class PartitionedFit(BBC):
             self.n_clusters,
             plan.seed,
             max_iter=plan.max_iter,
-            tolerance=plan.tolerance,
+            tolerance=float(self.tol) * table.mean_variance,
             tell=self._tell,
         )
         n_first = AUTO_BLOCK if self.n_replicas == "auto" else int(self.n_replicas)
@@ -171,7 +171,9 @@ class PartitionedFit(BBC):
             votes="evaluation",
             n_init=int(self.n_init),
             max_iter=int(self.max_iter),
-            tolerance=float(self.tol) * table.mean_variance,
+            tolerance=replica_tolerance(
+                self.tol, table.mean_variance, self.n_clusters * table.d, n_draws
+            ),
             evaluation_rows=choose_evaluation_rows(table.n, seed, self._max_evaluation_points),
         )
 
