@@ -3,10 +3,13 @@
 // A replica starts from the reference centres and from k-means++ seedings. Reference only hides
 // instability (true K found .56 instead of .92); k-means++ only misses the optimum at large K.
 //
-// Work is left out where it would find nothing new, never where the outcome is open:
-// - A run ends once its centres have arrived at those of an earlier run.
-// - Seedings of a large set of points run on a small sample of it first. Those that are new there go
-//   on to a sample eight times as large, and so on up to all points, unless they are clearly worse.
+// Work is left out where it would find nothing new, never where the outcome is open. Every start runs
+// to its end on a thousand points or fewer. Seedings of more run on a small sample first:
+// - Those that end at the same partition of the sample count as one, and clearly worse ones not at
+//   all; the others go on to all points.
+// - Of many points, they go on to a sample eight times as large, and so on up to all points. There a
+//   sample leads so close to the final partition that seedings which merely come near the partition
+//   that the start from the reference has found are not pursued.
 #pragma once
 
 #include <algorithm>
@@ -113,17 +116,19 @@ public:
     // Take these points, for several starts.
     void begin(const Points<T>& points) { begin(points, points, points.n); }
 
-    // The same, seedings on the first `size` points of `sample` if there are twice as many. The
-    // first points of the sample, however many, must be a fair sample of all.
+    // The same, seedings on the first `size` points of `sample` if there are twice as many points.
+    // The first points of the sample, however many, must be a fair sample of all.
     void begin(const Points<T>& points, const Points<T>& sample, std::int64_t size) {
         points_ = points;
         sample_ = sample;
         size_ = size;
-        screened_ = 2 * size <= points.n;
+        sampled_ = 2 * size <= points.n;
+        many_ = 16 * size <= points.n;
+        found_ = false;
         known_.clear();
         total_square_ = total_square(points);
-        if (screened_) sample_square_ = total_square(sample.first(size));
-        seeder_.begin(screened_ ? sample.first(size) : points);
+        if (sampled_) sample_square_ = total_square(sample.first(size));
+        seeder_.begin(sampled_ ? sample.first(size) : points);
     }
 
     void start_from(const double* centers, const StopFlag& stop) {
@@ -131,16 +136,14 @@ public:
         trial_.use(K);
         std::copy_n(centers, trial_.centers.size(), trial_.centers.begin());
         run_on_all(false, stop);
-        if (!screened_) return;
-        known_.clear();
-        repeat_on_sample(sample_.first(size_), sample_square_, stop);
+        if (many_) repeat_on_sample(sample_.first(size_), sample_square_, stop);
     }
 
     void start_from_seeding(const Key& key, const StopFlag& stop) {
         Stream random(key);
-        trial_.start(screened_ ? sample_.first(size_) : points_, K);
+        trial_.start(sampled_ ? sample_.first(size_) : points_, K);
         trial_.use(seeder_.seed(K, random, stop, trial_.centers.data(), trial_.labels.data()));
-        if (screened_)
+        if (sampled_)
             run_on_sample(sample_.first(size_), sample_square_, true, stop);
         else
             run_on_all(true, stop);
@@ -148,7 +151,7 @@ public:
 
     // Those that are worth it go on from the sample to all points.
     void end(const StopFlag& stop) {
-        if (screened_) climb(stop);
+        if (sampled_) climb(stop);
         best_.polish(points_, total_square_);
     }
 
@@ -172,12 +175,9 @@ private:
             drop_clearly_worse(sample);
         }
         for (const Optimum<T>& before : in_order()) {
-            if (before.on_all_points) {
-                remember(best_, true);
-            } else {
-                take(before.centers, before.in_use, points_);
-                run_on_all(false, stop);
-            }
+            if (before.on_all_points) continue;
+            take(before.centers, before.in_use, points_);
+            run_on_all(false, stop);
         }
     }
 
@@ -195,6 +195,7 @@ private:
 
     // Clearly worse than the leader: by three standard errors of the difference.
     void drop_clearly_worse(const Points<T>& sample) {
+        if (known_.empty()) return;
         const Optimum<T>& first = known_[leader()];
         weigh_costs(sample, first, costs_of_first_);
         std::vector<std::uint8_t> worse;
@@ -255,31 +256,26 @@ private:
 
     void run_on_all(bool labels_known, const StopFlag& stop) {
         LloydSettings here = settings;
-        here.exact = known_.empty();  // the first is likely to be the best
-        if (run(points_, total_square_, here, arrived, labels_known, stop)) std::swap(trial_, best_);
+        here.exact = !found_;  // the first is likely to be the best
+        trial_.run(points_, total_square_, here, labels_known, stop, [] { return false; });
+        if (!found_ || trial_.inertia < best_.inertia) std::swap(trial_, best_);
+        found_ = true;
     }
 
+    // Remembers where it ends, if that is new.
     void run_on_sample(const Points<T>& sample, double square, bool labels_known,
                        const StopFlag& stop) {
         LloydSettings here = settings;
         here.max_iter = std::min(here.max_iter, sample_iterations);
-        run(sample, square, here, near, labels_known, stop);
-    }
-
-    // Does the run end better than all that are known?
-    bool run(const Points<T>& points, double square, const LloydSettings& here, double share,
-             bool labels_known, const StopFlag& stop) {
+        const double share = many_ ? near : arrived;
         for (Optimum<T>& known : known_)
-            known.attracts(trial_.centers, trial_.in_use, K, points.d, share);  // where it begins
-        const bool ended = trial_.run(points, square, here, labels_known, stop, [&] {
+            known.attracts(trial_.centers, trial_.in_use, K, sample.d, share);  // where it begins
+        if (trial_.run(sample, square, here, labels_known, stop, [&] {
             for (Optimum<T>& known : known_)
-                if (known.attracts(trial_.centers, trial_.in_use, K, points.d, share)) return true;
+                if (known.attracts(trial_.centers, trial_.in_use, K, sample.d, share)) return true;
             return false;
-        });
-        if (!ended) return false;
-        const bool leads = known_.empty() || trial_.inertia < known_[leader()].inertia;
-        remember(trial_, false);
-        return leads;
+        }))
+            remember(trial_, false);
     }
 
     void remember(const Lloyd<T>& run, bool on_all_points) {
@@ -302,15 +298,15 @@ private:
     }
 
     static constexpr int sample_iterations = 8;
-    // How close to a known partition a run ends, in shares of the half way between centres. On all
-    // points it must have arrived: partitions that differ by a few points are part of the instability
-    // that is measured. On a sample, which cannot tell such partitions apart anyhow, a fifth will do.
+    // How close to a known partition of a sample a run ends, in shares of the half way between
+    // centres. Partitions that differ by a few points are part of the instability that is measured,
+    // so it must have arrived, except where a sample leads to the same partition anyhow.
     static constexpr double arrived = 1e-3, near = 0.2;
 
     Points<T> points_, sample_;
     std::int64_t size_ = 0;
     double total_square_ = 0, sample_square_ = 0;
-    bool screened_ = false;
+    bool sampled_ = false, many_ = false, found_ = false;
     Seeder<T> seeder_;
     Lloyd<T> trial_, best_;
     std::vector<Optimum<T>> known_;
