@@ -10,7 +10,7 @@ install: ## Install the package for development, with all tools, into the curren
 	$(PYTHON) -m pip install --editable ".[dev]"
 
 test: ## Run the tests, the doctests and the examples of README.md
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest -n logical
 
 lint: ## Look for mistakes and check the format
 	ruff check
