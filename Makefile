@@ -34,7 +34,7 @@ picture: ## Draw the pictures of the documentation again
 paper: ## Run the tables and figures of the paper and write docs/paper.md (within an hour)
 	$(PYTHON) -m bbclust.reproduction --full --out docs
 
-BENCHMARKS = against_peers share_of_peak growth start_up profile_stages
+BENCHMARKS = against_peers share_of_peak growth start_up profile_stages same_measure
 
 bench: ## Measure the engine on a quiet machine and write benchmarks/README.md (half an hour)
 	@mkdir -p benchmarks/results

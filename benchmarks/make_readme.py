@@ -10,6 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 
@@ -151,6 +153,25 @@ def other(found: dict[str, Any], start: dict[str, float]) -> tuple[str, list[str
     return table(["what", "found", "allowed", "met"], rows), missed
 
 
+def same_measure(found: dict[str, Any]) -> str:
+    rows = []
+    for one in found["found"]:
+        values = one["mean_entropy"]
+        ours, exhaustive = np.array(values["bbclust"]), np.array(values["exhaustive"])
+        error = (ours - exhaustive).std(ddof=1) / np.sqrt(len(ours))
+        rows.append([
+            one["case"].replace("x", " x "), str(one["n_true"]), str(one["n_clusters"]),
+            f"{exhaustive.mean():.4f}", f"{ours.mean():.4f}",
+            f"{(ours - exhaustive).mean():+.4f} ± {error:.4f}",
+            f"{np.mean(values['monte carlo error']):.4f}",
+        ])  # fmt: skip
+    head = [
+        "rows x features", "clusters", "K", "all starts run out", "bbclust", "difference",
+        "Monte-Carlo error of a fit",
+    ]  # fmt: skip
+    return table(head, rows)
+
+
 def profile(found: dict[str, dict[str, float]]) -> str:
     stages = list(next(iter(found.values())))
     rows = [[c.replace("x", " x "), *(f"{s[x]:.0%}" for x in stages)] for c, s in found.items()]
@@ -180,6 +201,7 @@ def main() -> None:
     filled = {name: text for name, (text, _) in parts.items()} | {
         "isa": peers["instruction set"],
         "consensus": table(["rows x features", "replicas", "pyckmeans"], consensus),
+        "measure": same_measure(load("same_measure")),
         "profile": profile(load("profile_stages")),
         "missed": "\n".join(f"- {line}" for line in missed) or "Every line is reached.",
     }
