@@ -107,19 +107,20 @@ class FittedEnsemble(
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Memberships of rows, by the votes of all replicas, shape (n, K)."""
-        return np.concatenate(list(self._shares(X)))
+        return np.concatenate([self._shares(rows, votes) for rows, votes in self._vote_on(X)])
 
-    def _shares(self, X: Any) -> Iterator[npt.NDArray[np.float64]]:
-        """Memberships of some rows after the other, few enough to stay in cache."""
+    def _vote_on(self, X: Any) -> Iterator[tuple[Floats, npt.NDArray[np.int32]]]:
+        """Some rows after the other, few enough to stay in cache, and the votes on them."""
         check_is_fitted(self)
         X = check.check_table(self, X, reset=False)
         for start in range(0, len(X), ROWS_AT_ONCE):
             rows = X[start : start + ROWS_AT_ONCE]
-            votes = self._voters.vote(rows, n_jobs=effective_n_jobs(self.n_jobs))
-            if votes.any(axis=1).all():
-                yield memberships(votes)
-            else:
-                yield memberships(votes, nearest_center(rows, self.reference_centers_))
+            yield rows, self._voters.vote(rows, n_jobs=effective_n_jobs(self.n_jobs))
+
+    def _shares(self, rows: Floats, votes: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
+        if votes.any(axis=1).all():
+            return memberships(votes)
+        return memberships(votes, nearest_center(rows, self.reference_centers_))
 
     def transform(self, X: Any) -> npt.NDArray[np.float64]:
         """Memberships of rows, by the votes of all replicas, shape (n, K).
@@ -144,10 +145,13 @@ class FittedEnsemble(
         """
         min_confidence = check.check_confidence(min_confidence)
         parts: list[npt.NDArray[np.int64]] = []
-        for shares in self._shares(X):
-            labels = shares.argmax(axis=1)
-            if min_confidence is not None:
-                labels[shares.max(axis=1) < min_confidence] = -1
+        for rows, votes in self._vote_on(X):
+            labels = votes.argmax(axis=1)
+            if min_confidence is not None or not votes[np.arange(len(votes)), labels].all():
+                shares = self._shares(rows, votes)
+                labels = shares.argmax(axis=1)
+                if min_confidence is not None:
+                    labels[shares.max(axis=1) < min_confidence] = -1
             parts.append(labels)
         return np.concatenate(parts)
 
