@@ -244,7 +244,11 @@ def test_an_archive_has_one_table_and_spare_columns(stored):
         (b"", "t.csv", "the file is empty"),
         (b"\n\r\n", "t.csv", "the file is empty"),
         (gzip.compress(b"", mtime=0), "t.csv.gz", "the file is empty"),
-        (gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)[:-9], "t.csv.gz", "gzip file is damaged or cut off"),
+        (
+            gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)[:-9],
+            "t.csv.gz",
+            "gzip file is damaged or cut off",
+        ),
         (b"\x00\x01binary", "t.csv", "binary data (a zero byte at position 0)"),
         (b"\x89PNG\r\n\x1a\n\0", "t.png", "is not UTF-8 text|binary data"),
         (WRITERS["Parquet"](FRAME)[:-20], "t.parquet", "Parquet file is damaged or cut off"),

@@ -63,10 +63,7 @@ def test_same_bits_for_any_kind_of_table(X, client):
         {"clusterer": AgglomerativeClustering(), "n_replicas": 20},
         {"clusterer": lambda points: (points[:, 2] > 2).astype(int), "n_replicas": 20},
     ],
-    ids=[
-        "all votes", "rubin", "efron", "resample", "auto", "mixture", "kernel", "distributions",
-        "function", "mini-batches", "agglomerative", "labels alone",
-    ],  # fmt: skip
+    ids=lambda parameters: "-".join(parameters),
 )
 def test_same_bits_for_any_parameters(parameters, client):
     assert_same_fit(*both(IRIS, client, **parameters))
