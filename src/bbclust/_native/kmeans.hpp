@@ -275,11 +275,11 @@ private:
                 if (known.attracts(trial_.centers, trial_.in_use, K, sample.d, share)) return true;
             return false;
         }))
-            remember(trial_, false);
+            remember(trial_);
     }
 
-    void remember(const Lloyd<T>& run, bool on_all_points) {
-        known_.push_back({run.inertia, on_all_points, run.centers, run.in_use, {}, 0});
+    void remember(const Lloyd<T>& run) {
+        known_.push_back({run.inertia, false, run.centers, run.in_use, {}, 0});
         known_.back().set_reach(K, points_.d);
     }
 
