@@ -32,7 +32,7 @@ picture: ## Draw the pictures of the documentation again
 	$(PYTHON) docs/make_screenshot.py
 
 paper: ## Run the tables and figures of the paper and write docs/paper.md (within an hour)
-	$(PYTHON) -m bbclust.reproduction --full --out docs
+	$(PYTHON) -m reproduction --full --out docs
 
 BENCHMARKS = against_peers_1 against_peers_2 against_peers_3 share_of_peak growth start_up profile_stages same_measure
 

@@ -32,9 +32,9 @@ from threadpoolctl import threadpool_limits
 
 from bbclust import BBC
 from bbclust._native import engine
-from bbclust.bootstrap import Replica, draw_replica
 from bbclust.datasets import load_iris
-from bbclust.ensemble import run_replicas
+from bbclust.ensemble.run import run_replicas
+from bbclust.stages.bootstrap import Replica, draw_replica
 
 N_INIT = 5
 CONSENSUS_REPLICAS = 100

@@ -27,8 +27,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bbclust import BBC
-from bbclust.adapter import adapt
 from bbclust.datasets import load_iris
+from bbclust.ensemble.custom_clusterer import adapt
 
 CLUSTERERS = {
     "GaussianMixture": GaussianMixture(),

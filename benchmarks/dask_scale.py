@@ -51,8 +51,8 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from bbclust import BBC, load_model
 from bbclust._native import engine
 from bbclust.dask import DaskBBC
-from bbclust.dask.clusters import PATIENCE
-from bbclust.dask.parquet import Piece, rows_of_pieces
+from bbclust.dask.cluster.client import PATIENCE
+from bbclust.dask.partitioned.parquet import Piece, rows_of_pieces
 
 K = 5
 GROUP = 1_000_000

@@ -26,13 +26,13 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from bbclust.baselines import compare_baselines
-from bbclust.bootstrap import Resampling
-from bbclust.criteria import DOUBT, MEAN, PAIRWISE, score
 from bbclust.datasets import make_paper_dataset
 from bbclust.priors import ElicitedPrior
-from bbclust.selection import MAX_SAMPLE, default_n_draws
-from bbclust.stability import Grid, GridJob, GridSettings, run_grid
-from bbclust.table import make_table
+from bbclust.selection.criteria import DOUBT, MEAN, PAIRWISE, score
+from bbclust.selection.grid import Grid, GridJob, GridSettings, run_grid
+from bbclust.selection.k_selector import MAX_SAMPLE, default_n_draws
+from bbclust.stages.bootstrap import Resampling
+from bbclust.stages.table import make_table
 
 N_REPLICAS = 200
 PAPER_K = {1: 3, 2: 3, 3: 3, 4: 3, 5: 5, 6: 4}

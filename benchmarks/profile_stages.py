@@ -17,7 +17,7 @@ import numpy as np
 from against_peers import CASES, N_INIT
 
 from bbclust import BBC
-from bbclust.ensemble import run_replicas
+from bbclust.ensemble.run import run_replicas
 
 # The first that a function's name contains is its stage.
 STAGES = (

@@ -23,10 +23,10 @@ from sklearn.cluster import KMeans
 
 from bbclust import BBC
 from bbclust._native import engine
-from bbclust.alignment import overlap_matrix
-from bbclust.bbc import Run
-from bbclust.bootstrap import draw_replica
-from bbclust.entropy import entropy
+from bbclust.estimators.bbc import Run
+from bbclust.stages.alignment import overlap_matrix
+from bbclust.stages.bootstrap import draw_replica
+from bbclust.stages.entropies import entropy
 
 
 @dataclass(frozen=True)

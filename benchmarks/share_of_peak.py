@@ -21,8 +21,8 @@ from threadpoolctl import threadpool_limits
 
 from bbclust import BBC
 from bbclust._native import engine
-from bbclust.clusterers import lloyd
-from bbclust.voting import vote_by_centers
+from bbclust.stages.kmeans import lloyd
+from bbclust.stages.voting import vote_by_centers
 
 D, K, B = 16, 10, 200
 SIDE = 4096

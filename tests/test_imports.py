@@ -93,7 +93,7 @@ print(sorted({"numpy", "scipy", "sklearn", "narwhals"} & sys.modules.keys()))
     assert run_python(program) == "[]"
 
 
-@pytest.mark.parametrize("first", ["bbclust", "bbclust.entropy", "bbclust.bbc"])
+@pytest.mark.parametrize("first", ["bbclust", "bbclust.stages.entropies", "bbclust.estimators.bbc"])
 def test_a_function_is_not_hidden_by_the_module_of_its_name(first):
     program = f"""
 import {first}

@@ -9,22 +9,20 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from bbclust.version import __version__
 
 if TYPE_CHECKING:
-    from bbclust.bagclust import BagClust1, BagClust2
     from bbclust.baselines import gap_statistic
-    from bbclust.bbc import BBC
-    from bbclust.bootstrap import proper_bayesian_bootstrap
-    from bbclust.entropy import entropy, pairwise_entropy
-    from bbclust.fuzzy import FuzzyCMeans
-    from bbclust.selection import KSelector
-    from bbclust.storage import load_model
+    from bbclust.estimators.bagclust import BagClust1, BagClust2
+    from bbclust.estimators.bbc import BBC
+    from bbclust.estimators.fuzzy_c_means import FuzzyCMeans
+    from bbclust.estimators.load_model import load_model
+    from bbclust.selection.k_selector import KSelector
+    from bbclust.stages.bootstrap import proper_bayesian_bootstrap
+    from bbclust.stages.entropies import entropy, pairwise_entropy
 
 __all__ = [
     "BBC",
@@ -43,38 +41,28 @@ __all__ = [
 # Where the names are. They are imported when first used: `bbclust --help` cannot wait for
 # scikit-learn.
 _HOMES = {
-    "BBC": "bbc",
-    "BagClust1": "bagclust",
-    "BagClust2": "bagclust",
-    "FuzzyCMeans": "fuzzy",
-    "KSelector": "selection",
-    "entropy": "entropy",
+    "BBC": "estimators.bbc",
+    "BagClust1": "estimators.bagclust",
+    "BagClust2": "estimators.bagclust",
+    "FuzzyCMeans": "estimators.fuzzy_c_means",
+    "KSelector": "selection.k_selector",
+    "entropy": "stages.entropies",
     "gap_statistic": "baselines",
-    "load_model": "storage",
-    "pairwise_entropy": "entropy",
-    "proper_bayesian_bootstrap": "bootstrap",
+    "load_model": "estimators.load_model",
+    "pairwise_entropy": "stages.entropies",
+    "proper_bayesian_bootstrap": "stages.bootstrap",
 }
 _SUBMODULES = ("baselines", "dask", "datasets", "plots", "priors", "report")
 
 
-class _Package(ModuleType):
-    def __getattr__(self, name: str) -> Any:
-        if name in _SUBMODULES:
-            return import_module(f"{__name__}.{name}")
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        setattr(self, name, value)
-        return value
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        # `import bbclust.entropy` sets the name to the module, and it belongs to the function.
-        if isinstance(value, ModuleType) and name in _HOMES:
-            value = getattr(value, name)
-        super().__setattr__(name, value)
-
-    def __dir__(self) -> list[str]:
-        return sorted([*__all__, *_SUBMODULES])
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return import_module(f"{__name__}.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value
 
 
-sys.modules[__name__].__class__ = _Package
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_SUBMODULES])

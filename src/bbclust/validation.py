@@ -15,8 +15,8 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from bbclust.clusterers import Partition
-from bbclust.table import Floats, Table
+from bbclust.stages.kmeans import Partition
+from bbclust.stages.table import Floats, Table
 
 MAX_CLUSTERS = 32_767  # labels of evaluation points are kept in 16 bits
 

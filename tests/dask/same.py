@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bbclust.checkpoint import digest
+from bbclust.selection.checkpoint import digest
 
 
 def assert_same_fit(mine, local):

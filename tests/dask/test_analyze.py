@@ -15,9 +15,11 @@ from numpy.testing import assert_allclose, assert_equal
 from typer.testing import CliRunner
 
 from bbclust import load_model
-from bbclust.cli import looking, on_dask
+from bbclust.cli import column_survey as looking
+from bbclust.cli import on_dask
 from bbclust.cli.app import app
-from bbclust.dask import clusters, parquet
+from bbclust.dask.cluster import client as clusters
+from bbclust.dask.partitioned import parquet
 
 GENERATOR = np.random.default_rng(3)
 GROUPS = GENERATOR.integers(0, 3, size=900)

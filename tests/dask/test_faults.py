@@ -18,7 +18,7 @@ from same import assert_same_fit
 from bbclust import BBC, KSelector, __version__
 from bbclust._native import engine
 from bbclust.dask import DaskBBC, DaskKSelector
-from bbclust.dask.workers import check_versions, describe_process
+from bbclust.dask.cluster.compatibility import check_versions, describe_process
 from bbclust.datasets import load_iris
 from bbclust.priors import SamplerPrior
 
@@ -215,7 +215,7 @@ FIT_LOCALLY = """
 import pickle, sys
 from bbclust import BBC
 from bbclust._native import engine
-from bbclust.dask.workers import check_versions, describe_process
+from bbclust.dask.cluster.compatibility import check_versions, describe_process
 from bbclust.datasets import load_iris
 
 assert engine.ISA == "portable"

@@ -14,7 +14,10 @@ from distributed import Client, LocalCluster
 from numpy.testing import assert_allclose, assert_equal
 
 from bbclust import BBC, load_model, pairwise_entropy
-from bbclust.dask import DaskBBC, drawn_replicas, reference
+from bbclust.dask import DaskBBC
+from bbclust.dask.partitioned import reference
+from bbclust.dask.partitioned import replicas as drawn_replicas
+from bbclust.ensemble.predictors import CenterVoters
 from bbclust.priors import (
     ElicitedPrior,
     KernelPrior,
@@ -22,7 +25,6 @@ from bbclust.priors import (
     ModelPrior,
     StudentMixturePrior,
 )
-from bbclust.voters import CenterVoters
 
 GENERATOR = np.random.default_rng(2)
 X = np.concatenate([GENERATOR.normal(3 * j, 1, size=(200 + 100 * j, 2)) for j in range(3)])

@@ -7,11 +7,16 @@ from numpy.testing import assert_allclose, assert_equal
 from sklearn.base import BaseEstimator
 
 from bbclust import BBC
-from bbclust.dask import reference
-from bbclust.dask.partitions import rows_of, survey
-from bbclust.dask.passes import result_of
-from bbclust.dask.reference import Cut, cluster_partitions, cross_products, reference_from
-from bbclust.dask.session import open_session
+from bbclust.dask.cluster.session import open_session
+from bbclust.dask.partitioned import reference
+from bbclust.dask.partitioned.passes import result_of
+from bbclust.dask.partitioned.reference import (
+    Cut,
+    cluster_partitions,
+    cross_products,
+    reference_from,
+)
+from bbclust.dask.partitioned.table import rows_of, survey
 
 GENERATOR = np.random.default_rng(1)
 SIZES = (900, 1500, 600)

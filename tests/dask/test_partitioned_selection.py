@@ -32,7 +32,7 @@ def test_choice_has_the_bits_of_the_local_twin(client):
 
 
 def test_large_tables_are_sampled_as_by_the_local_twin(client, monkeypatch):
-    monkeypatch.setattr("bbclust.selection.MAX_SAMPLE", 60)
+    monkeypatch.setattr("bbclust.selection.k_selector.MAX_SAMPLE", 60)
     monkeypatch.setattr("bbclust.dask.estimators.MAX_SAMPLE", 60)
     local = KSelector(refit=False, **SETTINGS).fit(X)
     mine = DaskKSelector(refit=False, client=client, **SETTINGS).fit(da.from_array(X, chunks=40))

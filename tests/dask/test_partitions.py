@@ -10,10 +10,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_equal
 from sklearn.base import BaseEstimator
 
-from bbclust.dask.draws import PickedRows, merged, pick_rows
-from bbclust.dask.partitions import rows_of, survey
-from bbclust.dask.passes import FAN_IN, joined_in_order, result_of, shared
-from bbclust.dask.session import open_session
+from bbclust.dask.cluster.session import open_session
+from bbclust.dask.partitioned.passes import FAN_IN, joined_in_order, result_of, shared
+from bbclust.dask.partitioned.row_picking import PickedRows, merged, pick_rows
+from bbclust.dask.partitioned.table import rows_of, survey
 
 X = np.random.default_rng(0).normal(size=(1000, 3))
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from bbclust.reproduction import run
-from bbclust.reproduction.expectations import N_SEEDS, make_tolerances, used
-from bbclust.reproduction.results import shortened
-from bbclust.reproduction.studies import STUDIES
+from reproduction import run
+from reproduction.expectations import N_SEEDS, make_tolerances, used
+from reproduction.results import shortened
+from reproduction.studies import STUDIES
 
 GOLDEN = Path(__file__).with_name("paper_quick.json")
 

@@ -21,9 +21,9 @@ from bbclust.baselines.study import (
     make_choice,
     refuse_nothing,
 )
-from bbclust.clusterers import cluster_reference, partition_from_labels
-from bbclust.streams import Stage, stream_generator
-from bbclust.table import Floats, make_table
+from bbclust.stages.kmeans import cluster_reference, partition_from_labels
+from bbclust.stages.random_streams import Stage, stream_generator
+from bbclust.stages.table import Floats, make_table
 
 REFERENCES = ("box", "pca")
 RULES = ("largest", "one-standard-error")

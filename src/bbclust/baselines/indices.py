@@ -21,7 +21,7 @@ from bbclust.baselines.study import (
     make_choice,
     refuse_nothing,
 )
-from bbclust.table import Floats
+from bbclust.stages.table import Floats
 
 
 def silhouette(

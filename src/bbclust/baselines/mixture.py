@@ -22,8 +22,8 @@ from bbclust.baselines.study import (
     make_choice,
     refuse_nothing,
 )
-from bbclust.clusterers import partition_from_labels
-from bbclust.table import make_table
+from bbclust.stages.kmeans import partition_from_labels
+from bbclust.stages.table import make_table
 
 COVARIANCES = ("tied", "full", "diag", "spherical")
 REG_COVAR = 1e-6

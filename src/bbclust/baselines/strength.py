@@ -20,10 +20,10 @@ from bbclust.baselines.study import (
     check_sample_size,
     make_choice,
 )
-from bbclust.clusterers import cluster_reference
-from bbclust.streams import Stage, stream_generator
-from bbclust.table import Table, make_table
-from bbclust.voting import nearest_center
+from bbclust.stages.kmeans import cluster_reference
+from bbclust.stages.random_streams import Stage, stream_generator
+from bbclust.stages.table import Table, make_table
+from bbclust.stages.voting import nearest_center
 
 STRENGTH_THRESHOLD = 0.8
 

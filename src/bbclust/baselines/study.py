@@ -12,9 +12,9 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 
 from bbclust import validation as check
-from bbclust.clusterers import cluster_reference
-from bbclust.streams import Stage, root_seed, stream_generator
-from bbclust.table import Floats, Table, make_table
+from bbclust.stages.kmeans import cluster_reference
+from bbclust.stages.random_streams import Stage, root_seed, stream_generator
+from bbclust.stages.table import Floats, Table, make_table
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int32]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from bbclust.cli.errors import CommandError, one_sentence
+from bbclust.cli.output.errors import CommandError, one_sentence
 
 
 def main() -> None:

@@ -7,15 +7,15 @@ from typing import Annotated
 import typer
 
 from bbclust import __version__
-from bbclust.cli.analyze import analyze
-from bbclust.cli.compare import compare
-from bbclust.cli.demo import demo
-from bbclust.cli.errors import told_in_one_sentence
-from bbclust.cli.fit import fit
-from bbclust.cli.predict import predict
-from bbclust.cli.report import report
-from bbclust.cli.reproduce import reproduce
-from bbclust.cli.select import select
+from bbclust.cli.commands.analyze import analyze
+from bbclust.cli.commands.compare import compare
+from bbclust.cli.commands.demo import demo
+from bbclust.cli.commands.fit import fit
+from bbclust.cli.commands.predict import predict
+from bbclust.cli.commands.report import report
+from bbclust.cli.commands.reproduce import reproduce
+from bbclust.cli.commands.select import select
+from bbclust.cli.output.errors import told_in_one_sentence
 
 app = typer.Typer(
     name="bbclust",

@@ -6,23 +6,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bbclust.cli.errors import CommandError, library_sentences, naming
-from bbclust.cli.looking import LookedAt, look_at
-from bbclust.cli.method import Method
-from bbclust.cli.outputs import ASSIGNMENTS, Workspace
-from bbclust.cli.parquet_files import ParquetTable, open_parquet
-from bbclust.cli.preparation import Source
-from bbclust.cli.progress import Progress, watch
-from bbclust.cli.results import save_model
-from bbclust.cli.resuming import finished_summary, resumable
-from bbclust.cli.run import Notes, Output, ask_other_methods, tell, write_findings
-from bbclust.cli.workers import ClusterOptions, cluster_sentences, opened
+from bbclust.cli.column_survey import LookedAt, look_at
+from bbclust.cli.dask_options import ClusterOptions, cluster_sentences, opened
+from bbclust.cli.input.parquet_files import ParquetTable, open_parquet
+from bbclust.cli.input.preparation import Source
+from bbclust.cli.output.errors import CommandError, library_sentences, naming
+from bbclust.cli.output.progress import Progress, watch
+from bbclust.cli.output.results import save_model
+from bbclust.cli.output.resuming import finished_summary, resumable
+from bbclust.cli.output.workspace import ASSIGNMENTS, Workspace
+from bbclust.cli.pipeline import Notes, Output, ask_other_methods, tell, write_findings
+from bbclust.cli.settings import Method
 
 if TYPE_CHECKING:
     from distributed import Client
 
     from bbclust.dask import DaskBBC, DaskKSelector
-    from bbclust.dask.assignments import Totals
+    from bbclust.dask.partitioned.assignments import Totals
     from bbclust.report import Analysis
 
 
@@ -58,7 +58,7 @@ def _check_packages() -> None:
 
 def _check_options(source: Source, scale: str, method: Method) -> None:
     """Refuse what takes all rows in memory, before any work."""
-    from bbclust.dask.partitioned import check_for_partitions
+    from bbclust.dask.partitioned.fit import check_for_partitions
 
     refused = {
         "--scale robust": scale == "robust",
@@ -159,7 +159,7 @@ def _fit(
 def _write_assignments(
     directory: Path, looked_at: LookedAt, model: DaskBBC, progress: Progress
 ) -> Totals:
-    from bbclust.dask.assignments import Names, write_assignments
+    from bbclust.dask.partitioned.assignments import Names, write_assignments
     from bbclust.report.sentences import CLEAR_SHARE
 
     pieces, folder = looked_at.pieces, directory / ASSIGNMENTS
@@ -202,9 +202,9 @@ def _gather(
     directory: Path, looked_at: LookedAt, selector: DaskKSelector | None, totals: Totals
 ) -> Analysis:
     """What the report tells: counts of all rows, and a sample of them."""
-    from bbclust.entropy import entropy
+    from bbclust.estimators.load_model import load_model
     from bbclust.report.analysis import Analysis, WholeTable, versions
-    from bbclust.storage import load_model
+    from bbclust.stages.entropies import entropy
 
     table, scaling = looked_at.table, looked_at.scaling
     model = load_model(directory / "model.bbc")

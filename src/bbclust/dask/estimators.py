@@ -14,24 +14,24 @@ import numpy.typing as npt
 from dask import is_dask_collection
 from distributed import Client
 
-from bbclust.bbc import BBC
+from bbclust.dask.cluster.pickling import check_sendable
+from bbclust.dask.cluster.session import Session, open_session
 from bbclust.dask.grids import run_grids_on_workers
-from bbclust.dask.partitioned import (
+from bbclust.dask.partitioned.fit import (
     PartitionedFit,
     PartitionedRun,
     check_for_partitions,
     sample_partitions,
 )
 from bbclust.dask.replication import Replication
-from bbclust.dask.sending import check_sendable
-from bbclust.dask.session import Session, open_session
-from bbclust.ensemble import Progress
-from bbclust.fitted import Run
-from bbclust.modelfile import StoredModel
-from bbclust.replicas import Replicas
-from bbclust.selection import MAX_SAMPLE, KSelector
-from bbclust.stability import Grid, GridJob
-from bbclust.table import Floats
+from bbclust.ensemble.job import Replicas
+from bbclust.ensemble.run import Progress
+from bbclust.estimators.base import Run
+from bbclust.estimators.bbc import BBC
+from bbclust.io.model_file import StoredModel
+from bbclust.selection.grid import Grid, GridJob
+from bbclust.selection.k_selector import MAX_SAMPLE, KSelector
+from bbclust.stages.table import Floats
 from bbclust.validation import check_integer
 
 

@@ -10,12 +10,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from bbclust.clusterers import Partition
-from bbclust.dask.session import Ended, Lost, Session, Shared, Tasks
+from bbclust.dask.cluster.session import Ended, Lost, Session, Shared, Tasks
+from bbclust.ensemble.job import Plan
 from bbclust.priors import PreparedPrior
-from bbclust.replicas import Plan
-from bbclust.stability import Cell, Grid, GridJob, find_reference, run_cell
-from bbclust.table import Table
+from bbclust.selection.grid import Cell, Grid, GridJob, find_reference, run_cell
+from bbclust.stages.kmeans import Partition
+from bbclust.stages.table import Table
 
 TASKS_PER_THREAD = 4  # begin with the next grid when fewer are left
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 from distributed import Future
 
-from bbclust.dask.sending import check_sendable
-from bbclust.dask.session import Lost, Session, Shared, Tasks
-from bbclust.ensemble import Progress, block_size, run_block
-from bbclust.fitted import Run
-from bbclust.replicas import Replicas, join
+from bbclust.dask.cluster.pickling import check_sendable
+from bbclust.dask.cluster.session import Lost, Session, Shared, Tasks
+from bbclust.ensemble.job import Replicas, join
+from bbclust.ensemble.run import Progress, block_size, run_block
+from bbclust.estimators.base import Run
 
 BLOCKS_PER_THREAD = 4  # so that a slow worker does not keep the others waiting for long
 

@@ -14,12 +14,12 @@ from matplotlib.text import Text
 from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
 from scipy.spatial.distance import squareform
 
-from bbclust.entropy import entropy, mean_pairwise_entropy
 from bbclust.plots.canvas import axes_or_new, set_title
 from bbclust.plots.data_map import marker_area
 from bbclust.plots.models import fitted_model
 from bbclust.plots.palette import FAINT, INK, cluster_color, cluster_marker, own_colors
 from bbclust.plots.projection import MAX_POINTS, choose_rows, shown_note
+from bbclust.stages.entropies import entropy, mean_pairwise_entropy
 
 Array = npt.NDArray[np.float64]
 

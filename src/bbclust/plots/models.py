@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from bbclust.selection import KSelector
-from bbclust.table import Floats
+from bbclust.selection.k_selector import KSelector
+from bbclust.stages.table import Floats
 from bbclust.validation import check_table
 
 

@@ -14,10 +14,10 @@ from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from bbclust.entropy import worst_pair
 from bbclust.plots.canvas import axes_or_new, font_size_for_cells, set_title
 from bbclust.plots.models import fitted_model
 from bbclust.plots.palette import DOUBT, INK, VERMILLION, cluster_color, cluster_marker, own_colors
+from bbclust.stages.entropies import worst_pair
 
 Array = npt.NDArray[np.float64]
 

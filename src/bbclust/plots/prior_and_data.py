@@ -34,7 +34,7 @@ from bbclust.plots.projection import (
     shown_note,
 )
 from bbclust.priors import GaussianMixture, StudentMixture
-from bbclust.streams import Stage, stream_generator
+from bbclust.stages.random_streams import Stage, stream_generator
 
 Array = npt.NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from sklearn.decomposition import PCA
 
-from bbclust.streams import Stage, stream_generator
-from bbclust.table import Floats
+from bbclust.stages.random_streams import Stage, stream_generator
+from bbclust.stages.table import Floats
 from bbclust.validation import check_integer
 
 Array = npt.NDArray[np.float64]

@@ -25,7 +25,7 @@ from sklearn.exceptions import NotFittedError
 
 from bbclust.plots.canvas import axes_or_new
 from bbclust.plots.palette import INK, MARKERS, SERIES
-from bbclust.selection import KSelector
+from bbclust.selection.k_selector import KSelector
 from bbclust.validation import check_choice
 
 Array = npt.NDArray[np.float64]

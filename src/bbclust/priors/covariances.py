@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bbclust._native import engine
-from bbclust.clusterers import Partition
-from bbclust.table import Floats
+from bbclust.stages.kmeans import Partition
+from bbclust.stages.table import Floats
 
 Array = npt.NDArray[np.float64]
 

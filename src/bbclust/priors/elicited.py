@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bbclust.clusterers import Partition
 from bbclust.priors.contract import need_partition
 from bbclust.priors.covariances import FORMS, ClusterMoments, cluster_factors
 from bbclust.priors.gaussian import GaussianMixture
-from bbclust.table import Floats
+from bbclust.stages.kmeans import Partition
+from bbclust.stages.table import Floats
 
 
 class ElicitedPrior:

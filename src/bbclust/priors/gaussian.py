@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bbclust.priors.density import add_by_rank, on_support, rounding, support_of, whitened
-from bbclust.table import Floats
+from bbclust.stages.table import Floats
 
 Array = npt.NDArray[np.float64]
 

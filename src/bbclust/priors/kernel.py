@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from bbclust.clusterers import Partition
 from bbclust.priors.contract import need_partition
 from bbclust.priors.covariances import cluster_factors, effective_size
 from bbclust.priors.density import Support, add_by_rank, rounding, support_of, whitened
-from bbclust.table import Floats
+from bbclust.stages.kmeans import Partition
+from bbclust.stages.table import Floats
 
 Array = npt.NDArray[np.float64]
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bbclust.clusterers import Partition
 from bbclust.priors.contract import check_features, need_partition
 from bbclust.priors.covariances import ClusterMoments, semidefinite_factor
 from bbclust.priors.elicited import ElicitedPrior
 from bbclust.priors.gaussian import GaussianMixture
 from bbclust.priors.matching import completed, nearest_pairs
 from bbclust.priors.stated import check_components
-from bbclust.table import Floats
+from bbclust.stages.kmeans import Partition
+from bbclust.stages.table import Floats
 
 Array = npt.NDArray[np.float64]
 

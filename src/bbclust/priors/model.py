@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from bbclust.clusterers import Partition, partition_from_labels
 from bbclust.priors.contract import check_features
 from bbclust.priors.covariances import ClusterMoments, semidefinite_factor, weighted_gram
 from bbclust.priors.elicited import ElicitedPrior
 from bbclust.priors.gaussian import GaussianMixture
 from bbclust.priors.matching import completed, nearest_pairs, pairs_within_spread
-from bbclust.streams import Stage, stream_generator
-from bbclust.table import Floats, make_table
+from bbclust.stages.kmeans import Partition, partition_from_labels
+from bbclust.stages.random_streams import Stage, stream_generator
+from bbclust.stages.table import Floats, make_table
 
 Array = npt.NDArray[np.float64]
 

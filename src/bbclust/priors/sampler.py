@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bbclust.clusterers import Partition
-from bbclust.table import Floats
+from bbclust.stages.kmeans import Partition
+from bbclust.stages.table import Floats
 
 Array = npt.NDArray[np.float64]
 

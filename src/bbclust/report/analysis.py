@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 from bbclust import validation as check
 from bbclust._native import engine
 from bbclust.baselines import KChoice
-from bbclust.entropy import entropy
-from bbclust.fitted import FittedEnsemble
-from bbclust.selection import KSelector
-from bbclust.table import Floats
+from bbclust.estimators.base import FittedEnsemble
+from bbclust.selection.k_selector import KSelector
+from bbclust.stages.entropies import entropy
+from bbclust.stages.table import Floats
 
 Array = npt.NDArray[np.float64]
 

@@ -11,7 +11,6 @@ from bokeh.plotting import figure
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from bbclust.entropy import pair_doubts
 from bbclust.report import figures
 from bbclust.report.analysis import Analysis
 from bbclust.report.inlined import (
@@ -21,14 +20,15 @@ from bbclust.report.inlined import (
     packaged,
     policy,
 )
+from bbclust.report.k_slider import describe_every_k
 from bbclust.report.methods import compare_methods
-from bbclust.report.numbers_of_k import describe_every_k
 from bbclust.report.prior_histograms import Histogram, compare_with_prior
 from bbclust.report.profiles import make_profiles
 from bbclust.report.rows import TOP_VOTES, ShownRows, short, show_rows
 from bbclust.report.sentences import CLEAR_SHARE, listed
 from bbclust.report.summary import as_plain, row_weights, summarize, uncertain_order
 from bbclust.report.theme import DARK, LIGHT, cluster_colors
+from bbclust.stages.entropies import pair_doubts
 
 MOST_CARDS = 30
 MOST_CHIPS = 40

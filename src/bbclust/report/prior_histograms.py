@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bbclust.priors import PreparedPrior
-from bbclust.streams import Stage, stream_generator
-from bbclust.table import Floats
+from bbclust.stages.random_streams import Stage, stream_generator
+from bbclust.stages.table import Floats
 
 Array = npt.NDArray[np.float64]
 

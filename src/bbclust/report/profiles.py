@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bbclust.table import Floats
+from bbclust.stages.table import Floats
 
 Array = npt.NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bbclust.criteria import CRISP_BITS
+from bbclust.selection.criteria import CRISP_BITS
 
 # Above half a bit per vote, the rows of two clusters are nearer to a coin toss than to a decision.
 MIXED_BITS = 0.5

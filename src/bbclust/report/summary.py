@@ -18,12 +18,12 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import adjusted_rand_score
 
 from bbclust.baselines import KChoice
-from bbclust.criteria import CRITERIA
-from bbclust.entropy import mean_pairwise_entropy, pair_doubts, worst_pair
 from bbclust.report.analysis import Analysis, WholeTable
 from bbclust.report.profiles import Profiles, make_profiles
 from bbclust.report.sentences import CLEAR_SHARE, answer_sentences, pair_verdict
-from bbclust.selection import KSelector
+from bbclust.selection.criteria import CRITERIA
+from bbclust.selection.k_selector import KSelector
+from bbclust.stages.entropies import mean_pairwise_entropy, pair_doubts, worst_pair
 
 Array = npt.NDArray[np.float64]
 

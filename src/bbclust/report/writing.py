@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bbclust.fitted import FittedEnsemble
+from bbclust.estimators.base import FittedEnsemble
 from bbclust.report.analysis import Analysis, gather
-from bbclust.selection import KSelector
+from bbclust.selection.k_selector import KSelector
 
 
 def render(analysis: Analysis, summary: Mapping[str, Any] | None = None) -> str:

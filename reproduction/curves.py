@@ -1,0 +1,171 @@
+"""Both measures over K for several s, averaged over draws: Figures 3, 4, 6 and 7."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from reproduction.entropies import MEASURES, fit_quietly
+from reproduction.markdown import counted, percent, rate, table
+from reproduction.printed import printed
+from reproduction.study import Result
+from reproduction.value_table import at_true_k_and_elsewhere
+from reproduction.workshop import K_VALUES, TRUE_K, Workshop, paper_draw
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = npt.NDArray[np.float64]
+
+N_REPLICAS = 200
+NAMES = {"mean_entropy_": "mean entropy", "max_pairwise_entropy_": "maximum pairwise entropy"}
+
+
+class PrintedTable(NamedTuple):
+    """Where the printed values of a measure are, and one bit in their unit."""
+
+    title: str
+    key: str
+    unit: float
+
+
+TABLES = {
+    "mean_entropy_": PrintedTable("Table 4", "mean_entropy", float(np.log(2))),
+    "max_pairwise_entropy_": PrintedTable("Table 5", "max_pairwise_entropy", 1.0),
+}
+
+
+def scales() -> list[float]:
+    """The s's of the printed figures."""
+    return [float(s) for s in printed()["prior_scales_of_the_figures"]]
+
+
+def curves_of_draw(number: int, draw: int, random_state: int) -> Array:
+    """Bits, shape (measures, s, K)."""
+    X = paper_draw(number, draw).data
+    found = np.empty((len(MEASURES), len(scales()), len(K_VALUES)))
+    for row, scale in enumerate(scales()):
+        for column, k in enumerate(K_VALUES):
+            model = fit_quietly(
+                X, k, n_replicas=N_REPLICAS, prior_scale=scale, random_state=random_state
+            )
+            found[:, row, column] = [getattr(model, measure) for measure in MEASURES]
+    return found
+
+
+def measure_curves(workshop: Workshop, number: int, measure: str) -> Result:
+    """Averaged curves of one data set and one measure, and where each draw has its minimum."""
+    n_draws = workshop.size(quick=4, full=200)
+
+    def compute() -> Array:
+        tasks = [(number, draw, workshop.random_state(draw)) for draw in range(n_draws)]
+        title = f"curves of data set {number}"
+        return np.stack(workshop.each(title, curves_of_draw, tasks), axis=-1)
+
+    values = workshop.once(("curves", number), compute)[MEASURES.index(measure)]
+    choices = np.array(K_VALUES)[values.argmin(axis=1)]
+    return {
+        "dataset": number,
+        "true_k": TRUE_K[number],
+        "measure": measure,
+        "n_draws": n_draws,
+        "scales": scales(),
+        "mean": values.mean(axis=2).tolist(),
+        "se": (values.std(axis=2, ddof=1) / np.sqrt(n_draws)).tolist(),
+        "choice_of_mean": np.array(K_VALUES)[values.mean(axis=2).argmin(axis=1)].tolist(),
+        "n_all_at_true": int((choices == TRUE_K[number]).all(axis=0).sum()),
+        "n_choosing": [[int((row == k).sum()) for k in K_VALUES] for row in choices],
+    }
+
+
+def show_curves(result: Result, name: str, caption: str) -> str:
+    """Picture, caption of the paper in our words, and where the minima are."""
+    what = NAMES[result["measure"]]
+    n = result["n_draws"]
+    true_k = result["true_k"]
+    rows = []
+    for s, chosen, counts in zip(
+        result["scales"], result["choice_of_mean"], result["n_choosing"], strict=True
+    ):
+        shares = [percent(count / n) for count in counts]
+        found = rate(counts[K_VALUES.index(true_k)], n)
+        rows.append([f"s = {s:g}", str(chosen), *shares, found])
+    picture = (
+        f"![Data set {result['dataset']}, {what} over K, one line per s.](images/paper/{name}.png)"
+    )
+    return "\n\n".join(
+        [
+            picture,
+            f"Averages over {counted(n, 'fresh draw')} of data set {result['dataset']}, B = "
+            f"{N_REPLICAS}, with bands of two standard errors; the upright line is the true K. "
+            f"Dashed: the printed row of {TABLES[result['measure']].title} (s = 1, one draw, B not "
+            f"given), in bits. The paper shows one draw: {caption}",
+            table(
+                [
+                    "",
+                    "minimum of the average",
+                    *(f"minimum at {k}" for k in K_VALUES),
+                    f"true K = {true_k} found",
+                ],
+                rows,
+            ),
+        ]
+    )
+
+
+def draw_curves(result: Result, name: str) -> dict[str, Figure]:
+    """The averaged curves."""
+    from matplotlib.figure import Figure
+
+    from bbclust.plots import SelectionCurvesDisplay
+    from bbclust.plots.palette import INK
+
+    measure = result["measure"].removesuffix("_")
+    n_scales, n_k = len(result["scales"]), len(K_VALUES)
+    curves = {
+        "n_clusters": np.tile(K_VALUES, n_scales),
+        "prior_scale": np.repeat(result["scales"], n_k),
+        measure: np.ravel(result["mean"]),
+        f"{measure}_se": np.ravel(result["se"]),
+    }
+    figure = Figure(figsize=(7.4, 4.0), layout="constrained")
+    display = SelectionCurvesDisplay(curves=curves, best_k=result["true_k"], measure=measure)
+    axes = figure.add_subplot()
+    table_ = TABLES[result["measure"]]
+    (line,) = axes.plot(
+        K_VALUES,
+        np.array(printed()[table_.key][str(result["dataset"])]) / table_.unit,
+        color=INK,
+        linestyle="--",
+        linewidth=1.4,
+    )
+    display.plot(axes)
+    legend = display.ax_.get_legend()
+    assert legend is not None
+    names = [text.get_text() for text in legend.get_texts()]
+    handles = [handle for handle in legend.legend_handles if handle is not None]
+    truth = f"true K = {result['true_k']}"  # here the upright line is the truth
+    axes.legend(
+        [*handles, line],
+        [
+            *(truth if name.startswith("chosen") else name for name in names),
+            f"{table_.title}, printed (s = 1)",
+        ],
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.0),  # where it hides no line
+        frameon=False,
+    )
+    display.ax_.set_title(
+        f"Data set {result['dataset']}, mean of {counted(result['n_draws'], 'draw')}"
+    )
+    return {name: figure}
+
+
+def expect_curves(result: Result) -> dict[str, float]:
+    """Means at the true K and over the others, by s."""
+    figures: dict[str, float] = {}
+    for s, row in zip(result["scales"], result["mean"], strict=True):
+        figures.update(at_true_k_and_elsewhere(f"s = {s:g}", row, result["true_k"]))
+    return figures

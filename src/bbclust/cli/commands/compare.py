@@ -1,0 +1,113 @@
+"""bbclust compare: what other methods say about the number of clusters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bbclust.cli import options as o
+from bbclust.cli.input.preparation import Prepared, make_source, prepare
+from bbclust.cli.output.errors import CommandError, library_sentences, naming
+from bbclust.cli.output.progress import Progress, watch
+from bbclust.cli.output.results import to_json, write_table
+from bbclust.cli.output.terminal import show_comparison, show_notes
+from bbclust.cli.output.workspace import new_file
+from bbclust.cli.parsing import AUTO, parse_k
+from bbclust.cli.pipeline import Notes, ask_other_methods
+from bbclust.cli.settings import Method
+
+
+def compare(
+    file: o.File,
+    delimiter: o.Delimiter = None,
+    header: o.Header = None,
+    decimal: o.Decimal = None,
+    encoding: o.Encoding = None,
+    columns: o.ColumnNames = None,
+    exclude: o.Exclude = None,
+    id: o.Id = None,  # noqa: A002
+    no_id: o.NoId = False,
+    scale: o.Scaling = o.Scale.standard,
+    missing: o.OnMissing = o.Missing.error,
+    k: o.KRange = "2:10",
+    seed: o.Seed = 0,
+    jobs: o.Jobs = -1,
+    out: o.OutFile = None,
+    force: o.Force = False,
+    json: o.AsJson = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Put the choice of bbclust beside those of nine classical methods.
+
+    With --out, their scores go into a CSV file, or Parquet if its name ends so.
+    """
+    k_values = parse_k(k)
+    if k_values == AUTO or len(k_values) < 2:
+        raise CommandError(f"--k {k} is not a list of numbers to compare: give for example 2:10.")
+    source = make_source(
+        file,
+        delimiter=delimiter,
+        header=header,
+        decimal=decimal,
+        encoding=encoding,
+        columns=columns,
+        exclude=exclude,
+        id=id,
+        no_id=no_id,
+        missing=missing.value,
+    )
+    prepared = prepare(source, scale.value)
+    notes = Notes()
+    method = Method(k_values, fast=True, seed=seed, jobs=jobs)
+    with watch(quiet=quiet) as progress:
+        choices = _choices(prepared, method, progress, notes)
+    if out is not None:
+        with new_file(Path(out), force=force) as path:
+            write_table(path, _scores(choices))
+    if json:
+        print(to_json({"methods": choices, "notes": notes.sentences}))
+    elif not quiet:
+        show_comparison(choices)
+        show_notes(notes.sentences)
+
+
+def _choices(
+    prepared: Prepared, method: Method, progress: Progress, notes: Notes
+) -> list[dict[str, Any]]:
+    """What bbclust and the others choose, as plain data."""
+    from bbclust.report.summary import as_plain, summarize_choice
+
+    progress.begin("choosing K")
+    with notes.taken(), naming(prepared.source), library_sentences():
+        selector = method.selector(progress.callback(), refit=False).fit(prepared.X)
+    progress.begin("asking other methods")
+    others = ask_other_methods(prepared.X, list(selector.scores_), method, progress, notes)
+    own = {
+        "name": "bbclust",
+        "best_k": selector.best_k_,
+        "larger_is_better": False,
+        "k_values": list(selector.scores_),
+        "scores": list(selector.scores_.values()),
+        "errors": None,
+    }
+    plain: list[dict[str, Any]] = as_plain([own, *map(summarize_choice, others or [])])
+    return plain
+
+
+def _scores(choices: list[dict[str, Any]]) -> Any:
+    """One row for every method and K."""
+    import polars as pl
+
+    rows = []
+    for choice in choices:
+        errors = choice["errors"] or [None] * len(choice["scores"])
+        for k, score, error in zip(choice["k_values"], choice["scores"], errors, strict=True):
+            rows.append((choice["name"], k, score, error, k == choice["best_k"]))
+    schema = {
+        "method": pl.String,
+        "n_clusters": pl.Int64,
+        "score": pl.Float64,
+        "standard_error": pl.Float64,
+        "chosen": pl.Boolean,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")

@@ -1,0 +1,64 @@
+"""bbclust predict: clusters and memberships of new rows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from bbclust.cli import options as o
+from bbclust.cli.input.models import open_model
+from bbclust.cli.input.preparation import make_source, prepare_for
+from bbclust.cli.output.errors import library_sentences, naming
+from bbclust.cli.output.results import assignments, to_json, write_table
+from bbclust.cli.output.workspace import new_file
+
+
+def predict(
+    model: o.Model,
+    file: o.File,
+    delimiter: o.Delimiter = None,
+    header: o.Header = None,
+    decimal: o.Decimal = None,
+    encoding: o.Encoding = None,
+    id: o.Id = None,  # noqa: A002
+    no_id: o.NoId = False,
+    missing: o.OnMissing = o.Missing.error,
+    min_confidence: o.MinConfidence = None,
+    jobs: o.Jobs = -1,
+    out: o.OutFile = None,
+    force: o.Force = False,
+    json: o.AsJson = False,
+) -> None:
+    """Assign the rows of FILE to the clusters of MODEL.
+
+    Columns are matched by name and scaled as for the model. Without --out, CSV is printed; with
+    it, a name that ends in .parquet makes that.
+    """
+    import numpy as np
+
+    from bbclust.stages.entropies import entropy
+
+    fitted, scaling = open_model(model, jobs)
+    source = make_source(
+        file,
+        delimiter=delimiter,
+        header=header,
+        decimal=decimal,
+        encoding=encoding,
+        id=id,
+        no_id=no_id,
+        missing=missing.value,
+    )
+    prepared = prepare_for(source, scaling)
+    with naming(prepared.source), library_sentences():
+        labels = fitted.predict(prepared.X, min_confidence)
+        memberships = fitted.predict_proba(prepared.X)
+    n_votes = np.full(len(labels), fitted.n_replicas_, dtype=np.int32)
+    table = assignments(prepared.rows, labels, memberships, entropy(memberships), n_votes)
+    if out is not None:
+        with new_file(Path(out), force=force) as path:
+            write_table(path, table)
+    if json:
+        print(to_json(table.to_dicts()))
+    elif out is None:
+        sys.stdout.write(table.write_csv())

@@ -1,0 +1,61 @@
+"""bbclust report: a report on the rows of a file by a saved model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bbclust.cli import options as o
+from bbclust.cli.input.models import open_model
+from bbclust.cli.input.preparation import default_out, make_source, prepare_for
+from bbclust.cli.output.errors import CommandError, library_sentences, naming
+from bbclust.cli.output.results import NO_REPORT, can_report, to_json
+from bbclust.cli.output.terminal import say, show_summary
+from bbclust.cli.output.workspace import new_file
+
+
+def report(
+    model: o.Model,
+    file: o.File,
+    delimiter: o.Delimiter = None,
+    header: o.Header = None,
+    decimal: o.Decimal = None,
+    encoding: o.Encoding = None,
+    id: o.Id = None,  # noqa: A002
+    no_id: o.NoId = False,
+    truth: o.Truth = None,
+    missing: o.OnMissing = o.Missing.error,
+    jobs: o.Jobs = -1,
+    out: o.OutFile = None,
+    force: o.Force = False,
+    json: o.AsJson = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Write a report on the rows of FILE, judged by MODEL."""
+    if not can_report():
+        raise CommandError(NO_REPORT)
+    from bbclust.report import gather, render, summarize
+
+    fitted, scaling = open_model(model, jobs)
+    source = make_source(
+        file,
+        delimiter=delimiter,
+        header=header,
+        decimal=decimal,
+        encoding=encoding,
+        id=id,
+        no_id=no_id,
+        truth=truth,
+        missing=missing.value,
+    )
+    prepared = prepare_for(source, scaling)
+    path = default_out(file, "-report.html") if out is None else Path(out)
+    with naming(prepared.source), library_sentences():
+        analysis = gather(fitted, prepared.X, **prepared.details())
+    summary = summarize(analysis)
+    with new_file(path, force=force) as draft:
+        draft.write_text(render(analysis, summary), encoding="utf-8")
+    if json:
+        print(to_json(summary))
+    elif not quiet:
+        show_summary(summary, read=prepared.description)
+        say("", f"The report is {path}: open it in a browser.")

@@ -1,0 +1,207 @@
+"""From a file and options to the rows that are clustered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bbclust.cli.input.columns import Columns, Wanted, choose_columns
+from bbclust.cli.input.delimited import Dialect
+from bbclust.cli.input.rows import Rows, check_size, take_rows
+from bbclust.cli.input.scaling import Scaling, measure_scaling
+from bbclust.cli.input.tables import STDIN, InputTable, read_table
+from bbclust.cli.output.errors import CommandError, naming
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "blank": " "}
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is to be clustered: a file, how to read it, and what of it to take."""
+
+    file: str
+    dialect: Dialect
+    wanted: Wanted
+    missing: str
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Rows ready to be clustered.
+
+    Attributes
+    ----------
+    source : str
+        What the file is called.
+    description : str
+        How it was read.
+    id, truth : str or None
+        The columns that name the rows and that hold known classes.
+    set_aside : dict from column to reason
+    rows : Rows
+    scaling : Scaling
+    X : ndarray of shape (n, d)
+        The scaled rows.
+    """
+
+    source: str
+    description: str
+    id: str | None
+    truth: str | None
+    set_aside: dict[str, str]
+    rows: Rows
+    scaling: Scaling
+    X: npt.NDArray[Any]
+
+    def details(self) -> dict[str, Any]:
+        """What :func:`bbclust.report.gather` is told besides the estimator and X."""
+        import numpy as np
+        import polars as pl
+
+        rows = self.rows
+        kept = pl.Series(rows.kept)
+        return {
+            "columns": rows.columns,
+            "original": None if self.scaling.kind == "none" else rows.X,
+            "scaling": self.scaling.in_words(),
+            "ids": None if rows.ids is None else rows.ids.filter(kept).to_numpy(),
+            "id_name": self.id or "id",
+            "truth": None if rows.truth is None else rows.truth.filter(kept).to_numpy(),
+            "truth_name": self.truth or "class",
+            "source": self.source,
+            "row_numbers": np.flatnonzero(rows.kept) if rows.n_dropped else None,
+            "first_row": 1,  # people count from 1
+            "dropped_rows": rows.n_dropped,
+            "set_aside": self.set_aside,
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """The fields of ``data`` in a summary, without the fingerprint."""
+        return {
+            "source": self.source,
+            "n_rows": len(self.X),
+            "dropped_rows": self.rows.n_dropped,
+            "first_row": 1,
+            "columns": self.rows.columns,
+            "set_aside": [{"column": n, "reason": r} for n, r in self.set_aside.items()],
+            "id_column": self.id,
+            "scaling": self.scaling.in_words(),
+        }
+
+
+def make_dialect(
+    delimiter: str | None, header: bool | None, decimal: str | None, encoding: str | None
+) -> Dialect:
+    """How to read text, from the options."""
+    if delimiter is not None:
+        delimiter = _DELIMITERS.get(delimiter, delimiter)
+        if len(delimiter.encode()) != 1 or delimiter in '"\r\n':
+            raise CommandError(
+                f"--delimiter must be one character, or tab, got {delimiter!r}: for example ';'."
+            )
+    if decimal not in (None, ".", ","):
+        raise CommandError(f"--decimal must be . or , and not {decimal!r}.")
+    return Dialect(delimiter, header, decimal, encoding)
+
+
+def make_source(
+    file: str,
+    *,
+    delimiter: str | None,
+    header: bool | None,
+    decimal: str | None,
+    encoding: str | None,
+    columns: list[str] | None = None,
+    exclude: list[str] | None = None,
+    id: str | None,  # noqa: A002
+    no_id: bool,
+    truth: str | None = None,
+    missing: str,
+) -> Source:
+    """What is to be clustered, from the options."""
+    return Source(
+        file,
+        make_dialect(delimiter, header, decimal, encoding),
+        Wanted(tuple(columns or ()), tuple(exclude or ()), id, not no_id, truth),
+        missing,
+    )
+
+
+def prepare(source: Source, scale: str) -> Prepared:
+    """Read a file, choose its columns, drop its gaps, scale its columns."""
+    table = read_table(source.file, source.dialect)
+    with naming(table.name):
+        return prepare_table(table, source.wanted, source.missing, scale)
+
+
+def prepare_table(table: InputTable, wanted: Wanted, missing: str, scale: str) -> Prepared:
+    """The same for a table in memory."""
+    check_size(table)
+    columns = choose_columns(table, wanted)
+    rows = take_rows(table, columns, missing)
+    return _prepared(table, columns, rows, measure_scaling(rows.X, rows.columns, scale))
+
+
+def prepare_for(source: Source, scaling: Scaling) -> Prepared:
+    """Rows for a model: its columns, matched by name, scaled as its own rows were."""
+    table = read_table(source.file, source.dialect)
+    with naming(table.name):
+        return _prepare_for(table, source, scaling)
+
+
+def _prepare_for(table: InputTable, source: Source, scaling: Scaling) -> Prepared:
+    check_size(table, at_least=1)
+    missing = [name for name in scaling.columns if name not in table.frame.columns]
+    if missing:
+        raise CommandError(
+            f"The model needs a column {missing[0]!r}, which the file does not have: "
+            f"its columns are {', '.join(map(repr, table.frame.columns[:8]))}."
+        )
+    columns = choose_columns(
+        table,
+        Wanted(
+            columns=scaling.columns,
+            id=source.wanted.id,
+            detect_id=source.wanted.detect_id,
+            truth=source.wanted.truth,
+            constant=True,
+        ),
+    )
+    for name in scaling.columns:
+        if name not in columns.features:
+            raise CommandError(
+                f"The model needs the column {name!r}, which holds no numbers "
+                f"({columns.set_aside[name]})."
+            )
+    ordered = Columns(
+        {name: columns.features[name] for name in scaling.columns},
+        columns.id,
+        columns.truth,
+        dict.fromkeys(columns.set_aside, "not used by the model"),
+    )
+    return _prepared(table, ordered, take_rows(table, ordered, source.missing, at_least=1), scaling)
+
+
+def _prepared(table: InputTable, columns: Columns, rows: Rows, scaling: Scaling) -> Prepared:
+    return Prepared(
+        table.name,
+        table.description,
+        columns.id,
+        columns.truth,
+        columns.set_aside,
+        rows,
+        scaling,
+        scaling.apply(rows.X),
+    )
+
+
+def default_out(file: str, suffix: str) -> Path:
+    """Where results go by default: beside you, under the name of the file."""
+    if file == STDIN:
+        return Path(f"stdin{suffix}")
+    name = Path(file).name.removesuffix(".gz")
+    return Path(f"{name.rpartition('.')[0] or name}{suffix}")

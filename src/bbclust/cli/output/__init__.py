@@ -1,0 +1,1 @@
+"""From results to files and to the terminal."""

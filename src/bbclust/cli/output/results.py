@@ -1,0 +1,130 @@
+"""The files that hold what was found."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bbclust.cli.input.rows import Rows
+from bbclust.cli.input.scaling import Scaling
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import polars as pl
+
+    from bbclust.estimators.base import FittedEnsemble
+    from bbclust.report import Analysis
+    from bbclust.selection.k_selector import KSelector
+
+NO_REPORT = (
+    "No report was written, because bokeh or jinja2 is missing: pip install 'bbclust[report]'."
+)
+
+
+def assignments(
+    rows: Rows,
+    labels: npt.NDArray[Any],
+    memberships: npt.NDArray[Any],
+    entropy: npt.NDArray[Any],
+    n_votes: npt.NDArray[Any],
+) -> pl.DataFrame:
+    """One row for every row of the file, in its order; empty where a row was dropped."""
+    import numpy as np
+    import polars as pl
+
+    def spread(name: str, values: npt.NDArray[Any]) -> pl.Series:
+        known = pl.Series(name, np.ascontiguousarray(values))
+        if not rows.n_dropped:
+            return known
+        place = pl.Series(np.where(rows.kept, np.cumsum(rows.kept) - 1, -1))
+        return known.gather(place.set(place < 0, None))
+
+    if rows.ids is None:
+        ids = pl.Series("id", np.arange(1, len(rows.kept) + 1))
+    else:
+        ids = rows.ids.alias("id")
+    return pl.DataFrame(
+        [
+            ids,
+            spread("label", labels),
+            *(spread(f"membership_{k}", memberships[:, k]) for k in range(memberships.shape[1])),
+            spread("entropy", entropy),
+            spread("n_votes", n_votes),
+        ]
+    )
+
+
+def assignments_of(analysis: Analysis, rows: Rows) -> pl.DataFrame:
+    """The assignments that an analysis found."""
+    import numpy as np
+
+    model = analysis.model
+    if analysis.is_training:
+        n_votes = model.n_votes_
+    else:
+        n_votes = np.full(len(analysis.labels), len(model.replica_centers_), dtype=np.int32)
+    return assignments(rows, analysis.labels, analysis.memberships, analysis.entropy, n_votes)
+
+
+def selection_table(selector: KSelector) -> pl.DataFrame:
+    """One row for every K and s: both measures, and what the choice among K's made of them."""
+    import polars as pl
+
+    curves = dict(selector.curves_)
+    pairs = curves.pop("worst_pair")
+    k_values = [int(k) for k in curves["n_clusters"]]
+    return pl.DataFrame(
+        {
+            **curves,
+            "worst_pair_first": pairs[:, 0],
+            "worst_pair_second": pairs[:, 1],
+            "score": [selector.scores_[k] for k in k_values],
+            "mc_confidence": [selector.mc_confidence_[k] for k in k_values],
+            "confidence": [
+                None if selector.confidence_ is None else selector.confidence_[k] for k in k_values
+            ],
+            "chosen": [k == selector.best_k_ for k in k_values],
+        },
+        schema_overrides={"confidence": pl.Float64},
+    )
+
+
+def write_json(path: Path, plain: Any) -> None:
+    """Plain data as JSON."""
+    path.write_text(to_json(plain) + "\n", encoding="utf-8")
+
+
+def to_json(plain: Any) -> str:
+    """Plain data as text, in ASCII: any program can read it anywhere."""
+    return json.dumps(plain, indent=1, allow_nan=False, default=str)
+
+
+def write_table(path: Path, frame: pl.DataFrame) -> None:
+    """A table as CSV, or as Parquet if the name says so."""
+    import polars as pl
+
+    try:
+        if path.suffix == ".parquet":
+            frame.write_parquet(path)
+        else:
+            frame.write_csv(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        code = re.search(r"os error (\d+)", str(error))  # polars keeps it in its words
+        if code is None:
+            raise
+        number = int(code[1])
+        raise OSError(number, os.strerror(number), str(path)) from None
+
+
+def save_model(path: Path, model: FittedEnsemble, scaling: Scaling) -> None:
+    """A model with what new rows need: the names and the scaling of its columns."""
+    model.save(path, metadata={"scaling": scaling.to_dict()})
+
+
+def can_report() -> bool:
+    """Whether the packages of the extra ``report`` are there."""
+    return all(find_spec(name) is not None for name in ("bokeh", "jinja2"))

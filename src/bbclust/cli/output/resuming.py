@@ -1,0 +1,118 @@
+"""Runs that did not come to their end, and how they are continued."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bbclust.cli.input.preparation import Prepared
+from bbclust.cli.output.errors import CommandError, os_sentence
+from bbclust.cli.output.results import write_json
+from bbclust.cli.output.workspace import Workspace, forget, new_directory, workspace_of
+from bbclust.cli.settings import Method
+
+
+def identity_of(command: str, method: Method, prepared: Prepared) -> dict[str, Any]:
+    """All that a result depends on: the settings and the data."""
+    from bbclust.report.analysis import fingerprint_of
+
+    return {
+        "settings": {
+            "command": {"name": command, **method.settings()},
+            "scaling": prepared.scaling.to_dict(),
+        },
+        "fingerprint": fingerprint_of(prepared.X, prepared.rows.columns),
+    }
+
+
+@contextmanager
+def resumable(
+    out: Path, identity: dict[str, Any], *, force: bool, resume: bool
+) -> Iterator[Workspace]:
+    """A new directory of results; whoever is interrupted hears how to go on."""
+    work = workspace_of(out)
+    if resume:
+        _check_same(work, identity)
+    try:
+        with new_directory(out, force=force, resume=resume) as work:
+            write_json(work.identity, identity)
+            yield work
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"Interrupted{_how_to_resume(work) or '.'}") from None
+    except OSError as error:
+        hint = _how_to_resume(work)
+        if not hint:
+            raise
+        raise CommandError(os_sentence(error).rstrip(".") + hint) from error
+
+
+def finished_summary(out: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
+    """The summary of results that are already there; None if there are none.
+
+    Refuses results of other data or settings.
+    """
+    path = out / "summary.json"
+    if not path.is_file():
+        return None
+    try:
+        summary = dict(json.loads(path.read_text(encoding="utf-8")))
+        found = {"settings": summary["settings"], "fingerprint": summary["data"]["fingerprint"]}
+    except (ValueError, KeyError, TypeError, OSError):
+        return None  # not ours, or an earlier version's: left to the checks of the directory
+    difference = _difference(found, identity)
+    if difference:
+        raise CommandError(
+            f"{out}: the results there are complete and have {difference}: give the same file and "
+            "options, another directory with --out, or --force to replace them."
+        )
+    work = workspace_of(out)
+    if not _difference(_identity_in(work) or identity, identity):
+        forget(work)  # the run was stopped while it cleaned up
+    return summary
+
+
+def _check_same(work: Workspace, identity: dict[str, Any]) -> None:
+    """Refuse to go on with a run on other data or with other settings."""
+    if not work.has_finished_parts():
+        return
+    before = _identity_in(work)  # if it is lost, the finished parts tell what they belong to
+    difference = "" if before is None else _difference(before, identity)
+    if difference:
+        raise CommandError(
+            f"{work.partial}: the run that did not end had {difference}: give the same file and "
+            "options, or start anew with --force."
+        )
+
+
+def _identity_in(work: Workspace) -> dict[str, Any] | None:
+    try:
+        return dict(json.loads(work.identity.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return None
+
+
+def _difference(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """In what two runs differ, in words; empty if in nothing."""
+    then = before["settings"].get("command", {})
+    for name, value in now["settings"]["command"].items():
+        if then.get(name) != value:
+            option = name.replace("_", "-")
+            return f"another --{option} ({_shown(then.get(name))}, now {_shown(value)})"
+    if before["settings"].get("scaling", {}).get("kind") != now["settings"]["scaling"]["kind"]:
+        return "another --scale"
+    if before["fingerprint"] != now["fingerprint"]:
+        return "other data"
+    return ""
+
+
+def _shown(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _how_to_resume(work: Workspace) -> str:
+    if not work.has_finished_parts():
+        return ""
+    return f"; what is finished is kept in {work.partial}: go on by the same command and --resume."

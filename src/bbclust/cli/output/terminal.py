@@ -1,0 +1,214 @@
+"""What a command tells: tables on a terminal, aligned plain text elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bbclust.cli.output.errors import printable
+
+SHARES_SHOWN = 3
+SIZES_SHOWN = 15
+COLUMNS_SHOWN = 20
+CLASSES_SHOWN = 20
+FILES = {
+    "report.html": "open it in a browser",
+    "assignments.csv": "label and memberships of every row, also as .parquet",
+    "assignments": "label and memberships of every row, one Parquet file per partition",
+    "selection.csv": "both measures for every K",
+    "summary.json": "all figures, for programs",
+    "model.bbc": "for bbclust predict",
+}
+
+
+def show_summary(summary: dict[str, Any], *, read: str) -> None:
+    """The answer, and how sure it is."""
+    data, answer = summary["data"], summary["answer"]
+    say(*answer["sentences"])
+    say("", *_data_lines(data, read))
+    say("", *_measure_lines(answer))
+    _table("Clusters", *_cluster_rows(summary))
+    if summary["truth"] is not None:
+        _table(*_truth_rows(summary["truth"]))
+    doubtful = [row for row in answer["most_uncertain"] if row["entropy"] > 0]
+    if doubtful:
+        _table("Rows that are least sure", *_uncertain_rows(doubtful))
+    show_notes(summary["notes"])
+
+
+def show_notes(notes: Iterable[str]) -> None:
+    """What one should know besides."""
+    for note in notes:
+        say("", f"Note: {note}")
+
+
+def show_directory(out: Path) -> None:
+    """Where the files are."""
+    say("", f"Results are in {out}:")
+    say(*(f"  {name:17}{meaning}" for name, meaning in FILES.items() if (out / name).exists()))
+
+
+def show_choice(summary: dict[str, Any], *, read: str) -> None:
+    """Which K was chosen, and what every K looks like."""
+    selection = summary["selection"]
+    say(*summary["answer"]["sentences"])
+    say("", *_data_lines(summary["data"], read))
+    _table(
+        "Numbers of clusters (* chosen)",
+        ("K", "doubt", "mean entropy", "wins", "what it looks like"),
+        [
+            (
+                f"{one['n_clusters']}{' *' if one['n_clusters'] == selection['best_k'] else ''}",
+                f"{one['doubt']:.3f}",
+                f"{one['mean_entropy']:.3f}",
+                _percent(one["mc_confidence"] if one["confidence"] is None else one["confidence"]),
+                one["kind"],
+            )
+            for one in selection["by_k"]
+        ],
+    )
+    show_notes(summary["notes"])
+
+
+def show_comparison(choices: Sequence[dict[str, Any]]) -> None:
+    """What every method chooses, and its scores."""
+    k_values = sorted({k for choice in choices for k in choice["k_values"]})
+    rows = []
+    for choice in choices:
+        scores = dict(zip(choice["k_values"], choice["scores"], strict=True))
+        cells = [_score(scores.get(k)) for k in k_values]
+        rows.append((choice["name"], str(choice["best_k"]), *cells))
+    _table("Methods", ("method", "chosen K", *(f"K = {k}" for k in k_values)), rows)
+
+
+def _data_lines(data: dict[str, Any], read: str) -> list[str]:
+    rows = f"{data['n_rows']:,} rows"
+    if data["dropped_rows"]:
+        rows += f" ({data['dropped_rows']:,} more have gaps and stay without a label)"
+    lines = [
+        f"Read         {data['source']}, {read}: {rows}",
+        f"Clustered    {_listed(data['columns'])}",
+        f"Scaling      {data['scaling']}",
+    ]
+    if data["id_column"] is not None:
+        lines.append(f"Row names    {data['id_column']}")
+    aside = data["set_aside"]
+    lines += [f"Set aside    {one['column']}: {one['reason']}" for one in aside[:COLUMNS_SHOWN]]
+    if len(aside) > COLUMNS_SHOWN:
+        lines.append(f"             and {len(aside) - COLUMNS_SHOWN} more, see summary.json")
+    return lines
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - COLUMNS_SHOWN
+    return ", ".join(names[:COLUMNS_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _measure_lines(answer: dict[str, Any]) -> list[str]:
+    error = answer["mean_entropy_se"]
+    plus_minus = "" if error is None else f" +- {error:.3f}"
+    lines = [
+        f"Mean entropy {answer['mean_entropy']:.3f}{plus_minus} bits, where "
+        f"{answer['largest_possible_entropy']:.3f} would say nothing",
+    ]
+    worst = answer["worst_pair"]
+    if worst is not None:
+        first, second = worst["clusters"]
+        lines.append(
+            f"Worst pair   clusters {first} and {second}, {worst['doubt']:.3f} bits of doubt: "
+            f"{worst['verdict']}"
+        )
+    return lines
+
+
+def _cluster_rows(summary: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    rows: list[tuple[str, ...]] = [
+        (
+            str(one["cluster"]),
+            f"{one['size']:,}",
+            _percent(one["share"]),
+            "" if one["mean_entropy"] is None else f"{one['mean_entropy']:.3f}",
+            ", ".join(_telling(column) for column in one["profile"][:2]),
+        )
+        for one in summary["clusters"][:SIZES_SHOWN]
+    ]
+    hidden = len(summary["clusters"]) - SIZES_SHOWN
+    if hidden > 0:
+        rows.append((f"{hidden} more", "", "", "", ""))
+    return ("cluster", "rows", "share", "entropy", "set apart by"), rows
+
+
+def _telling(column: dict[str, Any]) -> str:
+    return f"{'high' if column['difference'] > 0 else 'low'} {column['column']}"
+
+
+def _truth_rows(truth: dict[str, Any]) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
+    index = truth["adjusted_rand_index"]
+    title = f"Known classes in {truth['column']} by cluster"
+    if index is not None:
+        title += f"; adjusted Rand index {index:.3f}"
+    counts = [line[:SIZES_SHOWN] for line in truth["contingency"][:CLASSES_SHOWN]]
+    headers = ("class", *(str(k) for k in range(len(counts[0]) if counts else 0)))
+    rows: list[tuple[str, ...]] = [
+        (name, *(f"{count:,}" for count in line))
+        for name, line in zip(truth["classes"], counts, strict=False)
+    ]
+    hidden = len(truth["classes"]) - CLASSES_SHOWN
+    if hidden > 0:
+        rows.append((f"{hidden} more", *("" for _ in headers[1:])))
+    return title, headers, rows
+
+
+def _uncertain_rows(rows: list[dict[str, Any]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    named = any(row["id"] is not None for row in rows)
+    lines = []
+    for row in rows:
+        shares = sorted(enumerate(row["memberships"]), key=lambda pair: -pair[1])[:SHARES_SHOWN]
+        votes = ", ".join(f"{share:.0%} {cluster}" for cluster, share in shares if share > 0)
+        name = (str(row["id"]),) if named else ()
+        lines.append((str(row["row"]), *name, str(row["cluster"]), f"{row['entropy']:.3f}", votes))
+    return ("row", *(("name",) if named else ()), "label", "entropy", "votes for clusters"), lines
+
+
+def _score(score: float | None) -> str:
+    return "" if score is None else f"{score:.4g}"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}"
+
+
+def say(*lines: str) -> None:
+    """Print lines, with nothing in them that a terminal would obey."""
+    for line in lines:
+        print(printable(line))
+
+
+def _table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table; on a terminal with colours and as wide as that."""
+    cells = [[printable(cell) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        _rich_table(printable(title), headers, cells)
+        return
+    say("", title)
+    table = [[printable(cell) for cell in headers], *cells]
+    widths = [max(len(row[j]) for row in table) for j in range(len(headers))]
+    for row in table:
+        say("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
+
+
+def _rich_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for header in headers:
+        table.add_column(Text(printable(header)))
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console = Console()
+    console.print(Text(f"\n{title}", style="bold"), table)

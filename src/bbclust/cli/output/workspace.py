@@ -1,0 +1,233 @@
+"""Results appear whole or not at all.
+
+Everything is written beside its destination and moved there when it is complete. A directory OUT
+is prepared in OUT.partial, which also keeps the finished parts of a run that did not come to its
+end, so that it can be resumed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from bbclust.cli.output.errors import CommandError
+
+ASSIGNMENTS = "assignments"  # a directory of Parquet files, for tables larger than memory
+
+# The names of all that a command writes into its directory. Only these are ever replaced.
+OUTPUT_FILES = (
+    ASSIGNMENTS,
+    "assignments.csv",
+    "assignments.parquet",
+    "model.bbc",
+    "report.html",
+    "selection.csv",
+    "summary.json",
+)
+_PARTIAL = ".partial"
+_PART = re.compile(r"part-\d+\.parquet")
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Where a directory of results is prepared.
+
+    Attributes
+    ----------
+    out : Path
+        Where the results go.
+    partial : Path
+        The directory beside it.
+    """
+
+    out: Path
+    partial: Path
+
+    @property
+    def files(self) -> Path:
+        """Where the results are written before they are moved."""
+        return self.partial / "files"
+
+    @property
+    def replaced(self) -> Path:
+        """Where earlier results are while the new ones take their place."""
+        return self.partial / "replaced"
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where finished parts are kept."""
+        return self.partial / "checkpoint"
+
+    @property
+    def identity(self) -> Path:
+        """What the finished parts belong to."""
+        return self.partial / "run.json"
+
+    def has_finished_parts(self) -> bool:
+        return any(path.is_file() for path in self.checkpoint.rglob("*.cell"))
+
+
+def workspace_of(out: Path) -> Workspace:
+    """Where the results of a directory are prepared."""
+    out = Path(os.path.abspath(out))
+    return Workspace(out, out.with_name(out.name + _PARTIAL))
+
+
+@contextmanager
+def new_directory(out: Path, *, force: bool, resume: bool = False) -> Iterator[Workspace]:
+    """A directory of results, which exists after the block if nothing fails in it.
+
+    If something fails, finished parts are kept in OUT.partial and nothing else is.
+
+    Parameters
+    ----------
+    out : Path
+    force : bool
+        Replace an earlier directory of results, and forget an earlier run that did not end.
+    resume : bool
+        Go on with an earlier run that did not end.
+    """
+    work = workspace_of(out)
+    _bring_back(work)
+    _check_replaceable(work.out, force)
+    _check_unfinished(work, force, resume)
+    parents = _make_parents(work.out.parent)
+    try:
+        if not resume:
+            forget(work)
+        work.partial.mkdir(exist_ok=True)
+        _remove(work.files)
+        work.files.mkdir()
+        yield work
+        for file in work.files.rglob("*"):
+            _flush(file)
+        _flush(work.files)
+        _move_into_place(work)
+    except BaseException:
+        _clean_up(work, parents)
+        raise
+    forget(work)
+
+
+def forget(work: Workspace) -> None:
+    """Remove what was kept of a run, and nothing else; what it belongs to goes last."""
+    for directory in (work.checkpoint, work.files, work.replaced):
+        _remove(directory)
+    work.identity.unlink(missing_ok=True)
+    with suppress(OSError):  # not there, or somebody else has something in it
+        work.partial.rmdir()
+
+
+@contextmanager
+def new_file(path: Path, *, force: bool) -> Iterator[Path]:
+    """A file of results: what the block writes to the given path is moved to its place."""
+    path = Path(os.path.abspath(path))
+    if path.is_dir():
+        raise CommandError(f"{path}: this is a directory: give --out a file.")
+    if path.exists() and not force:
+        raise CommandError(f"{path}: the file exists: say --force to replace it.")
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        _flush(temporary)
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _check_replaceable(out: Path, force: bool) -> None:
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise CommandError(f"{out}: this is a file: give --out a directory.")
+    held = sorted(entry.name for entry in out.iterdir())
+    if not held:
+        return
+    if not force:
+        raise CommandError(f"{out}: the directory exists: say --force to replace it, or --out.")
+    foreign = [name for name in held if name not in OUTPUT_FILES]
+    if (out / ASSIGNMENTS).exists():
+        parts = sorted(entry.name for entry in (out / ASSIGNMENTS).iterdir())
+        foreign += [name for name in parts if not _PART.fullmatch(name)]
+    if foreign:
+        raise CommandError(
+            f"{out}: the directory holds {foreign[0]!r}, which bbclust did not write, so it is not "
+            "replaced even with --force: give another directory with --out."
+        )
+
+
+def _check_unfinished(work: Workspace, force: bool, resume: bool) -> None:
+    if work.has_finished_parts() and not (force or resume):
+        raise CommandError(
+            f"{work.partial}: an earlier run did not come to its end: go on with it by --resume, "
+            "or start anew with --force."
+        )
+
+
+def _make_parents(parent: Path) -> list[Path]:
+    """Make missing directories above the results; those made, the innermost first."""
+    missing = []
+    while not parent.exists():
+        missing.append(parent)
+        parent = parent.parent
+    for directory in reversed(missing):
+        directory.mkdir()
+    return missing
+
+
+def _move_into_place(work: Workspace) -> None:
+    if work.out.exists():
+        work.out.rename(work.replaced)
+    work.files.rename(work.out)
+    _flush(work.out.parent)
+
+
+def _bring_back(work: Workspace) -> None:
+    """Earlier results, where a move stopped half-way."""
+    if work.replaced.exists() and not work.out.exists():
+        work.replaced.rename(work.out)
+
+
+def _clean_up(work: Workspace, parents: list[Path]) -> None:
+    """Leave what was there before and finished parts, and nothing else."""
+    _bring_back(work)
+    shutil.rmtree(work.files, ignore_errors=True)
+    if work.has_finished_parts():
+        return
+    forget(work)
+    for directory in parents:
+        with suppress(OSError):
+            directory.rmdir()
+
+
+def _remove(directory: Path) -> None:
+    if directory.exists():
+        shutil.rmtree(directory)
+
+
+def _flush(path: Path) -> None:
+    """Ask the disk to keep a file or directory, so that a power cut cannot undo the move."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that cannot promise this
+            raise
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

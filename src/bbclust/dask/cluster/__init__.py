@@ -1,0 +1,1 @@
+"""The cluster itself: clients, workers, tasks, and what goes wrong there."""

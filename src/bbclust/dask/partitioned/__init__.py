@@ -1,0 +1,1 @@
+"""A table in partitions, larger than memory: another way to the same results."""

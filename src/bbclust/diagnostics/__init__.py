@@ -1,0 +1,1 @@
+"""What a fitted ensemble can be asked, as functions of arrays."""

@@ -1,0 +1,47 @@
+"""Models out of files."""
+
+from __future__ import annotations
+
+import os
+
+from bbclust.estimators.bagclust import BagClust1
+from bbclust.estimators.bbc import BBC
+from bbclust.io.archive import SealedFileError, naming
+from bbclust.io.model_file import read_model
+
+_ESTIMATORS = {"BBC": BBC, "BagClust1": BagClust1}
+
+
+def load_model(path: str | os.PathLike[str]) -> BBC:
+    """Load a model that was written by ``model.save(path)``.
+
+    The model predicts as the saved one does, to the bit if it was saved in float64. Results by row
+    (``labels_``, ``memberships_`` and so on) are not in the file. A parameter that is an object of
+    Python, such as a prior, is not either: set it anew before fitting again.
+
+    Files are safe to open, from strangers too: they are arrays and JSON with a checksum, and
+    nothing in them is executed. Files of earlier versions of bbclust stay readable.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    BBC
+
+    Raises
+    ------
+    SealedFileError
+        A ValueError: the file is damaged, was edited, holds something else, or was written by a
+        newer version.
+    """
+    with naming(path, "model"):
+        stored = read_model(path)
+        estimator = _ESTIMATORS.get(stored.estimator)
+        if estimator is None:
+            raise SealedFileError(f"it holds a {stored.estimator[:40]!r}")
+        try:
+            return estimator._from_store(stored)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise SealedFileError(f"its parameters are impossible ({error})") from None

@@ -1,0 +1,1 @@
+"""Model files: arrays and JSON in one checksummed file, no pickle."""

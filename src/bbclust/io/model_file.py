@@ -1,0 +1,307 @@
+"""What a model file holds: a fitted model as plain data, without any row it was fitted to.
+
+Schema 1. A later schema gets a reader of its own beside :func:`_from_sealed`; files of this one
+stay readable (``tests/golden/model_schema_1.bbc``).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bbclust.ensemble.predictors import CenterVoters
+from bbclust.io.archive import (
+    Sealed,
+    SealedFileError,
+    check_array,
+    read_sealed,
+    require,
+    write_sealed,
+)
+from bbclust.io.prior_file import StoredPrior, prior_arrays, prior_details, prior_of
+from bbclust.validation import MAX_CLUSTERS
+from bbclust.version import __version__
+
+Array = npt.NDArray[np.float64]
+
+SCHEMA = 1
+PRECISIONS = ("float64", "float32")
+
+# Fitted attributes that are arrays: their type, and their shape in B replicas, K clusters,
+# d features.
+RESULT_ARRAYS = {
+    "reference_centers_": ("<f8", "Kd"),
+    "cluster_centers_": ("<f8", "Kd"),
+    "cluster_shares_": ("<f8", "K"),
+    "pairwise_entropy_": ("<f8", "KK"),
+    "alignment_margin_": ("<f8", "B"),
+    "replica_n_iter_": ("<i4", "B"),
+}
+# Fitted attributes that are single numbers; a float that is NaN is null in the file.
+RESULT_NUMBERS = {
+    "variance_ratio_": float,
+    "mean_entropy_": float,
+    "mean_entropy_se_": float,
+    "max_pairwise_entropy_": float,
+    "max_pairwise_entropy_se_": float,
+    "n_undrawn_": int,
+    "n_abstentions_": int,
+    "n_abstained_votes_": int,
+    "n_failed_": int,
+    "n_iter_": int,
+}
+
+
+class Unstored:
+    """Stands for a parameter that a model file cannot hold; a fit with it is refused.
+
+    Examples
+    --------
+    >>> Unstored("KernelPrior")
+    <KernelPrior, not stored in the model file: set this parameter anew>
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}, not stored in the model file: set this parameter anew>"
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """A fitted model as plain data.
+
+    Attributes
+    ----------
+    estimator : str
+        Name of its class.
+    parameters : dict
+        None, booleans, numbers, words, and :class:`Unstored` for everything else.
+    dtype : str
+        Type of the rows it was fitted to, "float32" or "float64".
+    feature_names : tuple of str or None
+    voters : CenterVoters
+    prior : a mixture, Unstored or None
+        The prepared prior.
+    results : dict
+        Fitted attributes: those of :data:`RESULT_ARRAYS` and :data:`RESULT_NUMBERS` that the
+        model has, and ``worst_pair_``.
+    metadata : dict
+        What whoever saved the model wrote about it.
+    """
+
+    estimator: str
+    parameters: dict[str, Any]
+    dtype: str
+    feature_names: tuple[str, ...] | None
+    voters: CenterVoters
+    prior: StoredPrior | Unstored | None
+    results: dict[str, Any]
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def write_model(path: str | os.PathLike[str], model: StoredModel, *, precision: str) -> None:
+    """Write a model file, whole or not at all."""
+    write_sealed(path, _to_sealed(model, precision))
+
+
+def read_model(path: str | os.PathLike[str]) -> StoredModel:
+    """Read a model file; :class:`~bbclust.io.archive.SealedFileError` if it is not one."""
+    return _from_sealed(read_sealed(path, "model", SCHEMA))
+
+
+def storable(value: object) -> Any:
+    """A parameter as JSON can hold it, :class:`Unstored` if it cannot."""
+    if value is None or isinstance(value, bool | str | Unstored):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real) and np.isfinite(float(value)):
+        return float(value)
+    return Unstored(type(value).__name__)
+
+
+def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Plain data that come out of a file as they went in."""
+    stored = {} if metadata is None else dict(metadata)
+    try:
+        same = json.loads(json.dumps(stored, allow_nan=False)) == stored
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"metadata cannot be written as JSON ({error}): {_PLAIN_DATA}.") from None
+    if not same:
+        raise ValueError(f"metadata would come back changed from JSON: {_PLAIN_DATA}.")
+    return stored
+
+
+def _to_sealed(model: StoredModel, precision: str) -> Sealed:
+    voters, results = model.voters, model.results
+    centers = voters.centers
+    if precision == "float32":  # from the origin: far from zero, float32 is coarse
+        centers = (centers - voters.origin).astype(np.float32)
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "replica_centers_": centers,
+        "occupied": voters.occupied,
+        "origin": voters.origin,
+    }
+    arrays |= {name: results[name] for name in RESULT_ARRAYS if name in results}
+    details: dict[str, Any] = {}
+    if isinstance(model.prior, StoredPrior):
+        arrays |= prior_arrays(model.prior)
+        details = prior_details(model.prior)
+    unstored = {k: v.kind for k, v in model.parameters.items() if isinstance(v, Unstored)}
+    numbers = {
+        name: kind(results[name]) for name, kind in RESULT_NUMBERS.items() if name in results
+    }
+    header = {
+        "bbclust_version": __version__,
+        "estimator": model.estimator,
+        "parameters": {k: v for k, v in model.parameters.items() if k not in unstored},
+        "unstored_parameters": unstored,
+        "unstored_prior": model.prior.kind if isinstance(model.prior, Unstored) else None,
+        "dtype": model.dtype,
+        "feature_names": None if model.feature_names is None else list(model.feature_names),
+        "numbers": {k: None if np.isnan(v) else v for k, v in numbers.items()},
+    }
+    if "worst_pair_" in results:
+        header["worst_pair_"] = results["worst_pair_"]
+    if details:
+        header["prior"] = details
+    if model.metadata:
+        header["metadata"] = model.metadata
+    return Sealed("model", SCHEMA, header, arrays)
+
+
+def _from_sealed(sealed: Sealed) -> StoredModel:
+    header, arrays = sealed.header, dict(sealed.arrays)
+    voters = _voters(arrays)
+    _, K, d = voters.centers.shape
+    details = _table(header, "prior") if "prior" in header else {}
+    prior: StoredPrior | Unstored | None = prior_of(arrays, details, d)
+    kind = _text_or_none(header, "unstored_prior")
+    if kind is not None:
+        require(prior is None, "it has a prior and says it has none")
+        prior = Unstored(kind)
+    results = _result_arrays(arrays, voters.centers.shape) | _result_numbers(header)
+    require(not arrays, "it holds an array that no model has")
+    require("reference_centers_" in results, "it has no reference centres")
+    if "worst_pair_" in header:
+        results["worst_pair_"] = _worst_pair(header["worst_pair_"], K)
+    return StoredModel(
+        estimator=_text(header, "estimator"),
+        parameters=_parameters(header),
+        dtype=_dtype(header),
+        feature_names=_feature_names(header, d),
+        voters=voters,
+        prior=prior,
+        results=results,
+        metadata=_table(header, "metadata") if "metadata" in header else {},
+    )
+
+
+def _voters(arrays: dict[str, npt.NDArray[Any]]) -> CenterVoters:
+    for name in ("replica_centers_", "occupied", "origin"):
+        require(name in arrays, f"it has no {name.strip('_')}")
+    centers = arrays.pop("replica_centers_")
+    occupied, origin = arrays.pop("occupied"), arrays.pop("origin")
+    require(centers.ndim == 3 and 0 not in centers.shape, "it has no centres")
+    require(centers.shape[1] <= MAX_CLUSTERS, "it has too many clusters")
+    require(centers.dtype in (np.float64, np.float32), "its centres are not numbers")
+    check_array(occupied, "|b1", centers.shape[:2])
+    check_array(origin, "<f8", centers.shape[2:])
+    require(bool(occupied.any()), "it has no cluster")  # a single replica may have failed
+    with np.errstate(over="ignore", invalid="ignore"):
+        if centers.dtype == np.float32:
+            centers = centers + origin
+        distances = centers - origin
+    require(bool(np.isfinite(distances).all()), "its centres are not finite numbers")
+    return CenterVoters(centers, occupied, origin)
+
+
+def _result_arrays(
+    arrays: dict[str, npt.NDArray[Any]], shape: tuple[int, int, int]
+) -> dict[str, npt.NDArray[Any]]:
+    lengths = dict(zip("BKd", shape, strict=True))
+    results = {}
+    for name, (dtype, axes) in RESULT_ARRAYS.items():
+        if name in arrays:
+            values = results[name] = arrays.pop(name)
+            check_array(values, dtype, tuple(lengths[axis] for axis in axes))
+            # the margin of an alignment may be undefined
+            known = name == "alignment_margin_" or bool(np.isfinite(values).all())
+            require(known, f"{name} holds NaN or infinity")
+    return results
+
+
+def _result_numbers(header: Mapping[str, Any]) -> dict[str, Any]:
+    numbers = _table(header, "numbers")
+    require(numbers.keys() <= RESULT_NUMBERS.keys(), _UNKNOWN)
+    results: dict[str, Any] = {}
+    for name, value in numbers.items():
+        if RESULT_NUMBERS[name] is float and value is None:
+            value = float("nan")
+        require(type(value) is RESULT_NUMBERS[name], f"{name} is not a number")
+        results[name] = value
+    return results
+
+
+def _parameters(header: Mapping[str, Any]) -> dict[str, Any]:
+    stored, unstored = _table(header, "parameters"), _table(header, "unstored_parameters")
+    plain = all(value is None or isinstance(value, _PLAIN) for value in stored.values())
+    require(plain and all(isinstance(kind, str) for kind in unstored.values()), _UNKNOWN)
+    require(not stored.keys() & unstored.keys(), _UNKNOWN)
+    return stored | {name: Unstored(kind) for name, kind in unstored.items()}
+
+
+def _feature_names(header: Mapping[str, Any], d: int) -> tuple[str, ...] | None:
+    names = header.get("feature_names")
+    if names is None:
+        return None
+    require(isinstance(names, list) and len(names) == d, f"it does not name its {d} features")
+    require(all(isinstance(name, str) for name in names), "its features have no names")
+    return tuple(names)
+
+
+def _worst_pair(pair: Any, n_clusters: int) -> tuple[int, int] | None:
+    if pair is None:
+        return None
+    require(isinstance(pair, list) and len(pair) == 2, _UNKNOWN)
+    require(all(type(k) is int and 0 <= k < n_clusters for k in pair), _UNKNOWN)
+    return pair[0], pair[1]
+
+
+def _table(header: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = header.get(name)
+    if not isinstance(value, dict):
+        raise SealedFileError(f"its {name} are missing")
+    return value
+
+
+def _dtype(header: Mapping[str, Any]) -> str:
+    dtype = _text(header, "dtype")
+    require(dtype in PRECISIONS, "the type of its rows is unknown")
+    return dtype
+
+
+def _text(header: Mapping[str, Any], name: str) -> str:
+    value = _text_or_none(header, name)
+    require(value is not None, f"its {name} is missing")
+    return str(value)
+
+
+def _text_or_none(header: Mapping[str, Any], name: str) -> str | None:
+    value = header.get(name)
+    require(value is None or isinstance(value, str), f"its {name} is not a word")
+    return value
+
+
+_PLAIN_DATA = "give a dict of words, numbers, lists and such dicts, with words as names"
+_PLAIN = (bool, int, float, str)
+_UNKNOWN = "its header is not that of a model"

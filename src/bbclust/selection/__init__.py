@@ -1,0 +1,1 @@
+"""Choosing K: the grid of K and s, the criteria, and what they say together."""

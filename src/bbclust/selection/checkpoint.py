@@ -1,0 +1,243 @@
+"""Checkpoints: finished cells of a selection in a folder, for a later run to go on from.
+
+A folder holds ``settings``, which says what the cells were computed from, and a folder for the data
+and for each half-sample and data set without clusters, with one file per reference partition and
+one per cell. All of them are sealed files (:mod:`bbclust.io.archive`). A file that is damaged or
+belongs to another run counts as not there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from bbclust._native import engine
+from bbclust.io.archive import Sealed, SealedFileError, read_sealed, write_sealed
+from bbclust.priors import Prior
+from bbclust.selection.grid import Cell, GridSettings
+from bbclust.stages.kmeans import Partition
+from bbclust.stages.table import Floats
+from bbclust.version import __version__
+
+SCHEMA = 1  # raise it whenever Cell or Partition changes
+_UNREADABLE = ("data", "sample_weight", "random_state", "prior", "clusterer")
+_CELL_ARRAYS = (
+    "mean_entropy_moves",
+    "max_pairwise_entropy_moves",
+    "pair_doubt_moves",
+    "pair_doubts",
+)
+
+
+def fingerprint(
+    X: Floats,
+    weights: npt.NDArray[np.float64] | None,
+    prior: Prior,
+    settings: GridSettings,
+    seed: int,
+) -> dict[str, str]:
+    """Everything that the bits of a cell depend on, in words or as a digest.
+
+    ValueError, with half a sentence, if the prior or the clusterer cannot be compared.
+    """
+    plain = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    resampling, adapter = plain.pop("resampling"), plain.pop("adapter")
+    return {
+        "bbclust": __version__,
+        "instruction set": engine.ISA,
+        "data": digest(X),
+        "sample_weight": digest(weights),
+        "random_state": str(seed),
+        "prior": digest(prior),
+        # it is cloned before use, so what it was fitted to before does not matter
+        "clusterer": digest(None if adapter is None else clone(adapter.clusterer, safe=False)),
+        "resampling": resampling.kind,
+        "n_draws": str(resampling.n_draws),
+        "prior_weight": str(resampling.prior_weight),
+        "weighting": resampling.weighting,
+        **{name: str(value) for name, value in plain.items()},
+    }
+
+
+def digest(value: object) -> str:
+    """SHA-256 of a plain object: numbers, words, arrays, and what is made of them."""
+    hasher = hashlib.sha256()
+    _feed(hasher, value, set())
+    return hasher.hexdigest()
+
+
+def _feed(hasher: Any, value: Any, above: set[int]) -> None:
+    if id(value) in above:
+        raise ValueError("something in it contains itself")
+    above = above | {id(value)}
+    hasher.update(f"<{type(value).__module__}.{type(value).__qualname__}>".encode())
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
+        hasher.update(repr(value).encode())
+    elif isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
+        hasher.update(f"{value.dtype.str}{value.shape}".encode())
+        hasher.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _feed(hasher, item, above)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            _feed(hasher, key, above)
+            _feed(hasher, item, above)
+    elif not callable(value) and (is_dataclass(value) or hasattr(value, "__dict__")):
+        _feed(hasher, _state(value), above)
+    else:
+        raise ValueError(f"one holds a {type(value).__name__}")
+    hasher.update(b"</>")
+
+
+def _state(value: Any) -> dict[str, Any]:
+    """What an object is made of, without what it has only computed for later."""
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    return {
+        name: item
+        for name, item in vars(value).items()
+        if not isinstance(getattr(type(value), name, None), cached_property)
+    }
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A folder of finished cells that belong to one fingerprint."""
+
+    folder: Path
+    key: str
+
+    def part(self, name: str) -> FolderStore:
+        """The store of one grid: of the data, of a half-sample, of data without clusters."""
+        return FolderStore(self.folder / name, name, self.key)
+
+
+def open_checkpoint(folder: str | os.PathLike[str], made_of: Mapping[str, str]) -> Checkpoint:
+    """Make a checkpoint folder, or enter one that was made of the same.
+
+    Raises
+    ------
+    ValueError
+        It was made of something else.
+    OSError
+        It cannot be made or written to.
+    """
+    folder = Path(folder)
+    path = folder / "settings"
+    _make_folder(folder)
+    try:
+        before = read_sealed(path, "checkpoint", SCHEMA).header
+    except (FileNotFoundError, SealedFileError):
+        write_sealed(path, Sealed("checkpoint", SCHEMA, dict(made_of), {}))
+    else:
+        _refuse_others(folder, before, made_of)
+    return Checkpoint(folder, digest(dict(made_of)))
+
+
+def _refuse_others(folder: Path, before: Mapping[str, Any], now: Mapping[str, str]) -> None:
+    differences = []
+    for name in dict.fromkeys([*now, *before]):
+        if before.get(name) != now.get(name):
+            values = f" ({before.get(name)} then, {now.get(name)} now)"
+            differences.append(name if name in _UNREADABLE else name + values)
+    if differences:
+        raise ValueError(
+            f"The checkpoint in {folder} was made with another {', '.join(differences)}: "
+            "give another folder, or delete this one to start afresh."
+        )
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(
+            error.errno,
+            f"The checkpoint folder {folder} cannot be made ({error.strerror}): choose a place "
+            "that can be written to",
+        ) from None
+
+
+@dataclass(frozen=True)
+class FolderStore:
+    """Cells and reference partitions of one grid, each in a file (a ``stability.CellStore``)."""
+
+    folder: Path
+    name: str
+    key: str
+
+    def reference(self, n_clusters: int) -> Partition | None:
+        """The reference partition of K, without weights; None if it is not there."""
+        found = self._read(self._reference_path(n_clusters), "reference", n_clusters)
+        if found is None:
+            return None
+        return Partition(weights=None, **found)
+
+    def keep_reference(self, reference: Partition) -> None:
+        """Write the reference partition of one K."""
+        self._write(
+            self._reference_path(reference.n_clusters),
+            "reference",
+            [reference.n_clusters],
+            {"inertia": reference.inertia, "n_iter": reference.n_iter},
+            {
+                "labels": reference.labels,
+                "centers": reference.centers,
+                "shares": reference.shares,
+            },
+        )
+
+    def cell(self, n_clusters: int, prior_scale: float) -> Cell | None:
+        """One cell; None if it is not there."""
+        path = self._cell_path(n_clusters, prior_scale)
+        found = self._read(path, "cell", n_clusters, prior_scale)
+        if found is None:
+            return None
+        for name in ("worst_pair", "doubtful_pair"):  # lists in JSON
+            found[name] = tuple(found[name])
+        return Cell(**found)
+
+    def keep_cell(self, cell: Cell) -> None:
+        """Write one cell."""
+        values = {field.name: getattr(cell, field.name) for field in fields(cell)}
+        arrays = {name: values.pop(name) for name in _CELL_ARRAYS}
+        path = self._cell_path(cell.n_clusters, cell.prior_scale)
+        self._write(path, "cell", [cell.n_clusters, cell.prior_scale], values, arrays)
+
+    def _reference_path(self, n_clusters: int) -> Path:
+        return self.folder / f"k{n_clusters}.reference"
+
+    def _cell_path(self, n_clusters: int, prior_scale: float) -> Path:
+        return self.folder / f"k{n_clusters}-s{prior_scale!r}.cell"
+
+    def _read(self, path: Path, kind: str, *place: float) -> dict[str, Any] | None:
+        try:
+            sealed = read_sealed(path, kind, SCHEMA)
+        except (OSError, SealedFileError):
+            return None
+        mine = {"of": self.key, "part": self.name, "place": list(place)}
+        if sealed.schema != SCHEMA or not mine.items() <= sealed.header.items():
+            return None
+        return {**sealed.header["values"], **sealed.arrays}
+
+    def _write(
+        self,
+        path: Path,
+        kind: str,
+        place: list[Any],
+        values: dict[str, Any],
+        arrays: dict[str, npt.NDArray[Any]],
+    ) -> None:
+        _make_folder(self.folder)
+        header = {"of": self.key, "part": self.name, "place": place, "values": values}
+        write_sealed(path, Sealed(kind, SCHEMA, header, arrays))

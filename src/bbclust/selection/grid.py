@@ -1,0 +1,346 @@
+"""How stable each number of clusters is: both measures of the paper over a grid of K and s.
+
+All cells of a grid read the same random words, so the difference between two of them is far less
+noisy than either. Nothing here grows with the number of rows beyond the table itself: replicas are
+``n_draws`` points and vote on the evaluation rows only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from bbclust.ensemble.adapted import reference_by
+from bbclust.ensemble.custom_clusterer import Adapter
+from bbclust.ensemble.job import Plan, choose_evaluation_rows
+from bbclust.ensemble.run import run_replicas
+from bbclust.priors import ElicitedPrior, PreparedPrior, Prior, check_prepared
+from bbclust.stages.bootstrap import Resampling
+from bbclust.stages.entropies import entropy, mean_pairwise_entropy, pair_doubts, worst_pair
+from bbclust.stages.kmeans import Partition, cluster_reference
+from bbclust.stages.table import Table
+from bbclust.stages.voting import (
+    count_votes,
+    mean_entropy_moves,
+    memberships,
+    pair_doubt_moves,
+    pairwise_entropy_moves,
+    standard_error,
+)
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GridSettings:
+    """What all cells of a grid share besides the data."""
+
+    resampling: Resampling
+    n_replicas: int
+    n_init: int = 2
+    max_iter: int = 300
+    tol: float = 1e-4
+    adapter: Adapter | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One K at one s.
+
+    Attributes
+    ----------
+    mean_entropy, max_pairwise_entropy : float
+        In bits, over the evaluation rows.
+    worst_pair : tuple of two ints
+    pair_doubt : float
+        Largest doubt between two clusters, see :func:`bbclust.stages.entropies.pair_doubts`.
+    doubtful_pair : tuple of two ints
+        The two clusters.
+    mean_entropy_moves, max_pairwise_entropy_moves, pair_doubt_moves : ndarrays of shape (B,)
+        What each replica moves these, to first order.
+    pair_doubts : ndarray of shape (K, K)
+        Doubt of every pair.
+    merged_mean_entropy : float
+        Mean entropy if the doubtful pair were one cluster.
+    """
+
+    n_clusters: int
+    prior_scale: float
+    mean_entropy: float
+    max_pairwise_entropy: float
+    worst_pair: tuple[int, int]
+    pair_doubt: float
+    doubtful_pair: tuple[int, int]
+    mean_entropy_moves: Array
+    max_pairwise_entropy_moves: Array
+    pair_doubt_moves: Array
+    pair_doubts: Array
+    merged_mean_entropy: float
+
+    @property
+    def mean_entropy_se(self) -> float:
+        return standard_error(self.mean_entropy_moves)
+
+    @property
+    def max_pairwise_entropy_se(self) -> float:
+        return standard_error(self.max_pairwise_entropy_moves)
+
+    @property
+    def pair_doubt_se(self) -> float:
+        return standard_error(self.pair_doubt_moves)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Cells by K, then s; the reference partition of each K; the smallest entropy one can see."""
+
+    k_values: tuple[int, ...]
+    prior_scales: tuple[float, ...]
+    cells: tuple[Cell, ...]
+    references: tuple[Partition, ...]
+    floor: float
+
+    def cell(self, n_clusters: int, prior_scale: float) -> Cell:
+        return self.cells[
+            self.k_values.index(n_clusters) * len(self.prior_scales)
+            + self.prior_scales.index(prior_scale)
+        ]
+
+    def values(self, measure: str) -> Array:
+        """A measure as an array of shape (number of K's, number of s's)."""
+        flat = [getattr(cell, measure) for cell in self.cells]
+        return np.array(flat).reshape(len(self.k_values), len(self.prior_scales))
+
+    def moves(self, measure: str) -> Array:
+        """Moves of a measure, shape (number of K's, number of s's, B)."""
+        flat = np.array([getattr(cell, f"{measure}_moves") for cell in self.cells])
+        return flat.reshape(len(self.k_values), len(self.prior_scales), -1)
+
+
+class CellStore(Protocol):
+    """Keeps the finished work of one grid, so that a later run can go on from there."""
+
+    def reference(self, n_clusters: int) -> Partition | None:
+        """The reference partition of K, without weights; None if it is not there."""
+        ...
+
+    def cell(self, n_clusters: int, prior_scale: float) -> Cell | None:
+        """One cell; None if it is not there."""
+        ...
+
+    def keep_reference(self, reference: Partition) -> None: ...
+
+    def keep_cell(self, cell: Cell) -> None: ...
+
+
+class NoStore:
+    """Keeps nothing."""
+
+    def reference(self, n_clusters: int) -> Partition | None:
+        return None
+
+    def cell(self, n_clusters: int, prior_scale: float) -> Cell | None:
+        return None
+
+    def keep_reference(self, reference: Partition) -> None:
+        pass
+
+    def keep_cell(self, cell: Cell) -> None:
+        pass
+
+
+def _no_progress(done: int, total: int) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class GridJob:
+    """A grid to be run.
+
+    Attributes
+    ----------
+    store : CellStore
+        What it has already is not computed again, and it is given everything else.
+    begin : callable
+        Called when the grid begins; gives what is called as ``progress(done, total)`` after every
+        cell.
+    """
+
+    table: Table
+    k_values: tuple[int, ...]
+    prior_scales: tuple[float, ...]
+    prior: Prior
+    settings: GridSettings
+    seed: int
+    store: CellStore = field(default_factory=NoStore)
+    begin: Callable[[], Callable[[int, int], None]] = lambda: _no_progress
+
+    @cached_property
+    def plan(self) -> Plan:
+        return make_grid_plan(self.table, self.settings, self.seed)
+
+    @property
+    def n_cells(self) -> int:
+        return len(self.k_values) * len(self.prior_scales)
+
+    def prepare_prior(self, reference: Partition) -> list[PreparedPrior | None]:
+        """The prior at every scale; an elicited one is elicited once."""
+        if not self.settings.resampling.uses_prior:
+            return [None] * len(self.prior_scales)
+        X = self.table.original()
+        clustered, partition = reference.without_noise()
+        if not clustered.all():
+            X, reference = X[clustered], partition
+        if isinstance(self.prior, ElicitedPrior):
+            elicited = self.prior.prepare(X, reference, 1.0)
+            return [elicited.scaled(scale) for scale in self.prior_scales]
+        return [
+            check_prepared(self.prior.prepare(X, reference, scale), X.shape[1])
+            for scale in self.prior_scales
+        ]
+
+    def gather(self, references: Iterable[Partition], cells: Iterable[Cell]) -> Grid:
+        """The grid, from references by K and cells by K, then s."""
+        return Grid(
+            self.k_values,
+            self.prior_scales,
+            tuple(cells),
+            tuple(references),
+            entropy_floor(self.settings.n_replicas, len(self.plan.evaluation_rows)),
+        )
+
+
+def run_grid(job: GridJob, *, n_jobs: int = 1) -> Grid:
+    """Both measures for every K and s, one reference partition per K."""
+    progress = job.begin()
+    cells: list[Cell] = []
+    references = []
+    for n_clusters in job.k_values:
+        reference = job.store.reference(n_clusters)
+        if reference is None:
+            reference = find_reference(job.table, n_clusters, job.plan, n_jobs)
+            job.store.keep_reference(reference)
+        reference = replace(reference, weights=job.table.weights)
+        references.append(reference)
+        found = [job.store.cell(n_clusters, scale) for scale in job.prior_scales]
+        prepared: list[PreparedPrior | None] = [None] * len(found)
+        if None in found:
+            prepared = job.prepare_prior(reference)
+        for scale, cell, prior in zip(job.prior_scales, found, prepared, strict=True):
+            if cell is None:
+                n_replicas = job.settings.n_replicas
+                cell = run_cell(job.table, reference, prior, job.plan, scale, n_replicas, n_jobs)
+                job.store.keep_cell(cell)
+            cells.append(cell)
+            progress(len(cells), job.n_cells)
+    return job.gather(references, cells)
+
+
+def find_reference(table: Table, n_clusters: int, plan: Plan, n_jobs: int = 1) -> Partition:
+    """The reference partition of one K."""
+    if plan.adapter is None:
+        return cluster_reference(
+            table,
+            n_clusters,
+            plan.seed,
+            max_iter=plan.max_iter,
+            tolerance=plan.tolerance,
+            n_jobs=n_jobs,
+        )
+    reference = reference_by(plan.adapter, table, n_clusters, plan.seed)
+    if reference.n_clusters != n_clusters:
+        raise ValueError(
+            f"{plan.adapter.name} was asked for {n_clusters} clusters and found "
+            f"{reference.n_clusters}: leave K = {n_clusters} out of k_range."
+        )
+    return reference
+
+
+def join_grids(first: Grid, second: Grid) -> Grid:
+    """Two grids over different K's and the same s's as one."""
+    return Grid(
+        first.k_values + second.k_values,
+        first.prior_scales,
+        first.cells + second.cells,
+        first.references + second.references,
+        first.floor,
+    )
+
+
+def make_grid_plan(table: Table, settings: GridSettings, seed: int) -> Plan:
+    """The plan of all cells; a table smaller than the draws asked for is drawn once over.
+
+    Centres vote on the evaluation rows even when every row is drawn: each point then has a vote
+    of every replica, and both measures are less noisy.
+    """
+    return Plan(
+        seed=seed,
+        resampling=replace(settings.resampling, n_draws=min(settings.resampling.n_draws, table.n)),
+        votes="evaluation",
+        n_init=settings.n_init,
+        max_iter=settings.max_iter,
+        tolerance=settings.tol * table.mean_variance(),
+        evaluation_rows=choose_evaluation_rows(table.n, seed),
+        adapter=settings.adapter,
+    )
+
+
+def run_cell(
+    table: Table,
+    reference: Partition,
+    prior: PreparedPrior | None,
+    plan: Plan,
+    scale: float,
+    n_replicas: int,
+    n_jobs: int = 1,
+) -> Cell:
+    """Run the replicas of one cell and measure their disagreement."""
+    n_clusters = reference.n_clusters
+    replicas = run_replicas(table, reference, prior, plan, range(n_replicas), n_jobs=n_jobs)
+    labels = replicas.evaluation_labels
+    counts = count_votes(labels, n_clusters)
+    voted = counts.any(axis=1)  # on other rows, which some clusterers leave, nothing is known
+    if not voted.any():
+        raise ValueError(
+            f"No replica of {n_replicas} votes on any row at K = {n_clusters}: raise n_replicas."
+        )
+    weights = table.weights_or_ones()[plan.evaluation_rows] * voted
+    shares = memberships(counts, otherwise=reference.labels[plan.evaluation_rows])
+    pairwise = mean_pairwise_entropy(shares, weights)
+    doubts = pair_doubts(shares, weights)
+    pair, doubtful = worst_pair(pairwise), worst_pair(doubts)
+    assert pair is not None
+    assert doubtful is not None
+    return Cell(
+        n_clusters=n_clusters,
+        prior_scale=scale,
+        mean_entropy=float(np.average(entropy(shares), weights=weights)),
+        max_pairwise_entropy=float(pairwise[pair]),
+        worst_pair=pair,
+        pair_doubt=float(doubts[doubtful]),
+        doubtful_pair=doubtful,
+        mean_entropy_moves=mean_entropy_moves(labels, counts, weights),
+        max_pairwise_entropy_moves=pairwise_entropy_moves(labels, counts, weights, pair),
+        pair_doubt_moves=pair_doubt_moves(labels, counts, weights, doubtful),
+        pair_doubts=doubts,
+        merged_mean_entropy=float(np.average(entropy(merge(shares, doubtful)), weights=weights)),
+    )
+
+
+def merge(shares: Array, pair: tuple[int, int]) -> Array:
+    """Memberships with two clusters as one."""
+    merged = np.delete(shares, pair[1], axis=1)
+    merged[:, pair[0]] += shares[:, pair[1]]
+    return merged
+
+
+def entropy_floor(n_replicas: int, n_points: int) -> float:
+    """Mean entropy, in bits, of one dissenting vote on one point: less cannot be seen."""
+    dissent = 1 / n_replicas
+    shares = np.array([[dissent, 1 - dissent]])
+    return float(entropy(shares)[0]) / n_points

@@ -1,0 +1,521 @@
+"""KSelector: how many clusters, how sure of that, and why."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from bbclust import validation as check
+from bbclust.estimators.bbc import BBC
+from bbclust.estimators.sklearn_callbacks import Watchable, Watchers
+from bbclust.priors import ElicitedPrior, Prior
+from bbclust.selection.checkpoint import Checkpoint, fingerprint, open_checkpoint
+from bbclust.selection.criteria import CRITERIA, DOUBT, score, tied
+from bbclust.selection.grid import Grid, GridJob, GridSettings, NoStore, join_grids, run_grid
+from bbclust.selection.null_data import NULLS, draw_null
+from bbclust.selection.progress import FIRST_GRID, GridProgress
+from bbclust.selection.verdict import Verdict, judge
+from bbclust.stages.bootstrap import Resampling
+from bbclust.stages.random_streams import Stage, root_seed, stream_generator
+from bbclust.stages.table import Floats, Table, make_table
+
+MAX_SAMPLE = 10_000
+AUTO_FIRST, AUTO_STEP, AUTO_CAP = 20, 5, 50
+
+
+def default_n_draws(n: int) -> int:
+    """m from n alone: all rows up to 300, then growing with the fifth root.
+
+    With as many draws as rows and many rows every K looks stable; far fewer draws than 20 or so
+    per cluster blur small clusters.
+    """
+    return n if n <= 300 else int(300 * (n / 300) ** 0.2)
+
+
+class KSelector(
+    Watchable,
+    TransformerMixin,  # type: ignore[misc]
+    ClusterMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """Choose the number of clusters by the stability of Bayesian Bagged Clustering.
+
+    For every K and every prior scale s, bootstrap replicas are clustered and vote on the rows; the
+    K whose votes disagree least is chosen. All K's and s's share their random numbers.
+
+    Parameters
+    ----------
+    estimator : BBC, optional
+        Template: its ``n_replicas``, prior, ``prior_weight``, ``resampling``, ``weighting``,
+        ``clusterer``, ``n_init``, ``max_iter`` and ``tol`` are used for every K. ``BBC(n_init=2)``
+        by default: on the few draws of a selection more starts find K no more often.
+    k_range : iterable of int or "auto", default=(2, ..., 10)
+        The K's to compare, 2 or more. "auto" starts with 2 to 20 and goes on in steps of five until
+        twice the best K and two more have been tried; 50 at most.
+    prior_scales : iterable of float, default=(1, 1.5, 2.5)
+        The s's over which the measures are averaged.
+    criterion : {"auto", "pairwise", "mean"}, default="auto"
+        "pairwise" and "mean" are the paper's: minimum of the maximum mean pairwise entropy, or of
+        the mean entropy. "auto" is the rule that found the true K most often: the largest K that
+        is crisp, at most 0.18 bits of doubt between any two clusters; if none is, the minimum of
+        both measures together.
+    n_draws : int or "auto", default="auto"
+        m, draws per replica. "auto" depends on the number of rows alone: all of them up to 300,
+        then ``300 (n / 300)^0.2``.
+    null_reference : int, default=0
+        Data sets without clusters to compare with, of each of two kinds (one Gaussian with the
+        covariance of the data; a uniform box), for the test of K = 1. 19 or more for the 5% level.
+    n_resamples : int, default=0
+        Half-samples of the rows on which the choice is repeated, for ``confidence_``.
+    refit : bool, default=True
+        Fit ``best_estimator_`` with the chosen K on all rows.
+    callbacks : callable or list of callables, optional
+        Called as ``callback(done, total)`` after every cell of all grids: those of half-samples
+        and of data without clusters count too, the fit of ``best_estimator_`` does not. Callbacks
+        of scikit-learn 1.9 and later are set by ``set_callbacks``.
+    checkpoint : str or path, optional
+        A folder in which every finished cell of the grid is kept, half-samples and data without
+        clusters included. A later ``fit`` of the same data with the same settings goes on from
+        there and ends with the same bits; more K's, scales, half-samples or null data may be
+        asked for. It needs a ``random_state``.
+    n_jobs : int, optional
+        Threads; None is 1, -1 all cores. The result does not depend on it.
+    random_state : int, RandomState instance or None
+    verbose : int, default=0
+        1 prints progress.
+
+    Attributes
+    ----------
+    best_k_ : int
+        The chosen K.
+    tied_k_ : tuple of int
+        The chosen K and those that win in 5% or more when the replicas' noise is resampled.
+    best_k_by_ : dict
+        What each criterion chooses, over all s and, as ``(criterion, s)``, for each s alone.
+    curves_ : dict of arrays
+        One entry per cell of the grid: ``n_clusters``, ``prior_scale``, ``mean_entropy``,
+        ``mean_entropy_se``, ``max_pairwise_entropy``, ``max_pairwise_entropy_se``, ``worst_pair``.
+    grid_ : Grid
+        All of it as it was computed: cells by K, then s, and the reference partition of each K;
+        see :mod:`bbclust.selection.grid`.
+    scores_, scores_se_ : dict
+        Score of every K under the criterion, and the paired standard error of its difference from
+        the best.
+    mc_confidence_ : dict
+        Share of wins of each K when the replicas' noise is resampled.
+    confidence_ : dict or None
+        Share of wins of each K over half-samples of the rows.
+    cluster_tendency_ : float or None
+        p-value of the data against data without clusters.
+    impossible_k_ : tuple of int
+        K's that exceed the number of distinct rows.
+    n_draws_ : int
+        m.
+    n_sample_ : int
+        Rows used for choosing K; a fixed sample above 10,000.
+    verdict_ : Verdict
+        All of this in words.
+    best_estimator_ : BBC
+        Fitted with the chosen K, with ``refit``.
+    labels_ : ndarray of shape (n,)
+        Labels of ``best_estimator_``.
+
+    Examples
+    --------
+    >>> from bbclust import KSelector
+    >>> from bbclust.datasets import make_paper_dataset
+    >>> selector = KSelector(k_range=range(2, 7), random_state=0)
+    >>> selector.fit(make_paper_dataset(1, random_state=0).data).best_k_
+    3
+    """
+
+    def __init__(
+        self,
+        estimator: BBC | None = None,
+        *,
+        k_range: Iterable[int] | str = (2, 3, 4, 5, 6, 7, 8, 9, 10),
+        prior_scales: Iterable[float] = (1, 1.5, 2.5),
+        criterion: str = "auto",
+        n_draws: int | str = "auto",
+        null_reference: int = 0,
+        n_resamples: int = 0,
+        refit: bool = True,
+        callbacks: Callable[[int, int], None] | Iterable[Callable[[int, int], None]] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.k_range = k_range
+        self.prior_scales = prior_scales
+        self.criterion = criterion
+        self.n_draws = n_draws
+        self.null_reference = null_reference
+        self.n_resamples = n_resamples
+        self.refit = refit
+        self.callbacks = callbacks
+        self.checkpoint = checkpoint
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> KSelector:
+        """Choose K for the rows of X, and cluster them with it if ``refit``.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Numbers without gaps, used as they are: scale columns first if their units differ.
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+            Relative weights of the rows.
+
+        Returns
+        -------
+        self
+        """
+        estimator = BBC(n_init=2) if self.estimator is None else self.estimator
+        scales = self._check_parameters(estimator)
+        with check.all_or_nothing(self), Watchers(self, "cells", X) as watchers:
+            seed = root_seed(self.random_state)
+            X, rows = self._read(X, seed)
+            weights = check.check_sample_weight(sample_weight, len(rows))
+            table = self._sample(rows, weights, seed)
+            settings = self._settings(estimator, table)
+            prior = ElicitedPrior() if estimator.prior is None else estimator.prior
+            progress = GridProgress(
+                [*check.check_callbacks(self.callbacks), watchers],
+                n_more=int(self.n_resamples) + len(NULLS) * int(self.null_reference),
+                verbose=bool(self.verbose),
+            )
+            checkpoint = self._open_checkpoint(rows, weights, prior, settings, seed)
+
+            def grids_of(parts: Iterable[Part]) -> Iterator[Grid]:
+                return self._run_grids(
+                    GridJob(
+                        table=part.table,
+                        k_values=tuple(part.k_values),
+                        prior_scales=scales,
+                        prior=prior,
+                        settings=settings,
+                        seed=seed,
+                        store=NoStore() if checkpoint is None else checkpoint.part(part.name),
+                        begin=partial(progress.begin, part.title, len(part.k_values) * len(scales)),
+                    )
+                    for part in parts
+                )
+
+            wanted, self.impossible_k_ = self._possible_k(table)
+            grid = self._grow(grids_of, table, wanted)
+            self._publish(grid, seed)
+            self.n_draws_, self.n_sample_ = settings.resampling.n_draws, table.n
+            k_values = list(grid.k_values)
+            self.confidence_ = self._half_samples(grids_of, table, k_values, seed)
+            null_quantiles = self._test_tendency(grids_of, table, grid, seed)
+            self.verdict_ = Verdict(
+                best_k=self.best_k_,
+                tied_k=self.tied_k_,
+                tendency=self.cluster_tendency_,
+                confidence=self.confidence_,
+                by_k=judge(grid, null_quantiles),
+            )
+            if self.refit:
+                best = self._template(estimator).set_params(
+                    n_clusters=self.best_k_, n_jobs=self.n_jobs, random_state=seed % 2**32
+                )
+                self.best_estimator_ = best.fit(X, sample_weight=sample_weight)
+                self.labels_ = self.best_estimator_.labels_
+        return self
+
+    def predict(self, X: Any, min_confidence: float | None = None) -> npt.NDArray[np.int64]:
+        """Cluster of each row, by ``best_estimator_``."""
+        return self._refitted().predict(X, min_confidence)
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Memberships of rows, by ``best_estimator_``."""
+        return self._refitted().predict_proba(X)
+
+    def transform(self, X: Any) -> npt.NDArray[np.float64]:
+        """Memberships of rows, by ``best_estimator_``."""
+        return self._refitted().transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Names of the columns of ``transform``."""
+        names: npt.NDArray[np.object_] = self._refitted().get_feature_names_out(input_features)
+        return names
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "verdict_")
+
+    def _refitted(self) -> BBC:
+        check_is_fitted(self)
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError("There is no best_estimator_ with refit=False: set refit=True.")
+        best: BBC = self.best_estimator_
+        return best
+
+    def _check_parameters(self, estimator: BBC) -> tuple[float, ...]:
+        if not isinstance(estimator, BBC):
+            raise TypeError(f"estimator must be a BBC, got {estimator!r}.")
+        estimator._check_parameters()
+        if estimator.n_replicas == "auto":
+            raise ValueError(
+                "The estimator's n_replicas='auto' would give every K another number of replicas: "
+                "give a number."
+            )
+        adapter = estimator._adapter()
+        if adapter is not None and adapter.count_parameter is None:
+            raise ValueError(
+                f"{adapter.name} finds its own number of clusters, so there is none to choose: "
+                "fit BBC with it instead."
+            )
+        check.check_choice("criterion", self.criterion, CRITERIA)
+        if self.n_draws != "auto":
+            check.check_integer("n_draws", self.n_draws, minimum=2)
+        check.check_integer("null_reference", self.null_reference, minimum=0)
+        check.check_integer("n_resamples", self.n_resamples, minimum=0)
+        check.check_n_jobs(self.n_jobs)
+        check.check_callbacks(self.callbacks)
+        self._check_checkpoint()
+        scales = tuple(
+            check.check_number("prior_scales", s, above=0, why="each multiplies covariances")
+            for s in self.prior_scales
+        )
+        if not scales:
+            raise ValueError("prior_scales is empty: give at least one scale, such as (1.0,).")
+        return scales
+
+    def _check_checkpoint(self) -> None:
+        if self.checkpoint is None:
+            return
+        if not isinstance(self.checkpoint, str | os.PathLike):
+            raise TypeError(f"checkpoint must be the path of a folder, got {self.checkpoint!r}.")
+        if self.random_state is None:
+            raise ValueError(
+                "checkpoint needs a random_state: without one the next fit draws other numbers and "
+                "could not go on from there."
+            )
+
+    def _open_checkpoint(
+        self,
+        X: Floats,
+        weights: npt.NDArray[np.float64] | None,
+        prior: Prior,
+        settings: GridSettings,
+        seed: int,
+    ) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        try:
+            made_of = fingerprint(X, weights, prior, settings, seed)
+        except ValueError as error:
+            raise ValueError(
+                f"checkpoint cannot tell whether prior and clusterer are the same in a later fit, "
+                f"since {error}: leave checkpoint=None, or use others."
+            ) from None
+        return open_checkpoint(self.checkpoint, made_of)
+
+    def _read(self, X: Any, seed: int) -> tuple[Any, Floats]:
+        """What ``refit`` clusters, and rows that K is chosen by; a subclass may sample them."""
+        rows = check.check_table(self, X, reset=True)
+        return rows, rows
+
+    def _sample(self, X: Floats, weights: npt.NDArray[np.float64] | None, seed: int) -> Table:
+        """All rows that count, or a fixed sample of them."""
+        counted = np.arange(len(X)) if weights is None else np.flatnonzero(weights > 0)
+        if len(counted) > MAX_SAMPLE:
+            generator = stream_generator(seed, Stage.SELECTION_SAMPLE)
+            kept = generator.choice(len(counted), MAX_SAMPLE, replace=False, shuffle=False)
+            counted = counted[np.sort(kept)]
+        rows = X if len(counted) == len(X) else X[counted]
+        with np.errstate(over="ignore", invalid="ignore"):  # check_spread speaks of it
+            table = make_table(rows, None if weights is None else weights[counted])
+        check.check_spread(rows, table)
+        return table
+
+    def _settings(self, estimator: BBC, table: Table) -> GridSettings:
+        n_draws = default_n_draws(table.n) if self.n_draws == "auto" else int(self.n_draws)
+        adapter = estimator._adapter()
+        weighted = adapter is None or adapter.weight_parameter is not None
+        return GridSettings(
+            resampling=Resampling(
+                n_draws=n_draws,
+                prior_weight=estimator.prior_weight if estimator.resampling == "proper" else 0.0,
+                kind=estimator.resampling,
+                weighting=estimator.weighting if weighted else "resample",
+            ),
+            n_replicas=int(estimator.n_replicas),
+            n_init=int(estimator.n_init),
+            max_iter=int(estimator.max_iter),
+            tol=float(estimator.tol),
+            adapter=adapter,
+        )
+
+    def _possible_k(self, table: Table) -> tuple[list[int], tuple[int, ...]]:
+        """The K's to run, sorted, and those for which there are too few distinct rows."""
+        if isinstance(self.k_range, str):
+            check.check_choice("k_range", self.k_range, ("auto",))
+            wanted = list(range(2, AUTO_FIRST + 1))
+        else:
+            wanted = sorted(
+                {
+                    check.check_integer("k_range", k, minimum=2, maximum=check.MAX_CLUSTERS)
+                    for k in self.k_range
+                }
+            )
+        if not wanted:
+            raise ValueError("k_range is empty: give at least one K, such as range(2, 11).")
+        distinct = check.count_distinct_rows(table.rows, wanted[-1])
+        possible = [k for k in wanted if k <= distinct]
+        impossible = tuple(k for k in wanted if k > distinct)
+        if not possible:
+            raise ValueError(
+                f"k_range starts at {wanted[0]} and X has {distinct} distinct rows: "
+                f"no K of the range is possible."
+            )
+        if impossible and not isinstance(self.k_range, str):
+            warnings.warn(
+                f"K = {', '.join(map(str, impossible))} cannot be tried: X has {distinct} "
+                "distinct rows.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return possible, impossible
+
+    def _run_grids(self, jobs: Iterable[GridJob]) -> Iterator[Grid]:
+        """Grids one after the other on this machine; a subclass may run them elsewhere."""
+        return (run_grid(job, n_jobs=effective_n_jobs(self.n_jobs)) for job in jobs)
+
+    def _template(self, estimator: BBC) -> BBC:
+        """What is fitted with the chosen K."""
+        template: BBC = clone(estimator)
+        return template
+
+    def _grow(self, grids_of: GridsOf, table: Table, k_values: list[int]) -> Grid:
+        """The grid over the K's; with k_range="auto", larger and larger until the score turns."""
+        (grid,) = grids_of([Part(table, k_values, "data", FIRST_GRID)])
+        if not isinstance(self.k_range, str):
+            return grid
+        most = min(AUTO_CAP, check.count_distinct_rows(table.rows, AUTO_CAP))
+        while True:
+            largest = grid.k_values[-1]
+            if largest >= min(most, 2 * score(grid, self.criterion).best() + 2):
+                return grid
+            more = list(range(largest + 1, min(largest + AUTO_STEP, most) + 1))
+            (larger,) = grids_of([Part(table, more, "data", FIRST_GRID)])
+            grid = join_grids(grid, larger)
+
+    def _publish(self, grid: Grid, seed: int) -> None:
+        scores = score(grid, self.criterion)
+        self.best_k_ = scores.best()
+        self.mc_confidence_ = scores.noise_wins(seed)
+        self.tied_k_ = tied(self.best_k_, self.mc_confidence_)
+        self.scores_ = dict(zip(grid.k_values, scores.values.tolist(), strict=True))
+        self.scores_se_ = dict(zip(grid.k_values, scores.difference_se().tolist(), strict=True))
+        self.best_k_by_ = _best_by(grid)
+        self.curves_ = _curves(grid)
+        self.grid_ = grid
+
+    def _half_samples(
+        self, grids_of: GridsOf, table: Table, k_values: list[int], seed: int
+    ) -> dict[int, float] | None:
+        """Share of wins of each K over half-samples of the rows."""
+        if not self.n_resamples:
+            return None
+        wins = dict.fromkeys(k_values, 0.0)
+        for grid in grids_of(_halves(table, k_values, seed, int(self.n_resamples))):
+            wins[score(grid, self.criterion).best()] += 1
+        return {k: count / self.n_resamples for k, count in wins.items()}
+
+    def _test_tendency(
+        self, grids_of: GridsOf, table: Table, grid: Grid, seed: int
+    ) -> dict[int, float] | None:
+        """p-value against data without clusters; 5% quantiles of the doubt there, by K."""
+        self.cluster_tendency_ = None
+        if not self.null_reference:
+            return None
+        k_values = list(grid.k_values)
+        observed = score(grid, self.criterion).doubts.min()
+        below = dict.fromkeys(NULLS, 0)
+        doubts = []
+        n_each = int(self.null_reference)
+        kinds = [kind for kind in NULLS for _ in range(n_each)]
+        nulls = grids_of(_nulls(table, k_values, seed, n_each))
+        for kind, null_grid in zip(kinds, nulls, strict=True):
+            below[kind] += score(null_grid, self.criterion).doubts.min() <= observed
+            doubts.append(null_grid.values(DOUBT).mean(axis=1))
+        self.cluster_tendency_ = float(max((1 + count) / (n_each + 1) for count in below.values()))
+        quantiles = np.quantile(np.array(doubts), 0.05, axis=0)
+        return {k: float(q) for k, q in zip(k_values, quantiles, strict=True)}
+
+
+class Part(NamedTuple):
+    """Rows to run a grid on, the K's of it, and what it is called in a checkpoint and aloud."""
+
+    table: Table
+    k_values: list[int]
+    name: str
+    title: str
+
+
+GridsOf = Callable[[Iterable[Part]], Iterator[Grid]]
+
+
+def _halves(table: Table, k_values: list[int], seed: int, count: int) -> Iterator[Part]:
+    """Half-samples of the rows, without those that have too few distinct rows for any K."""
+    for r in range(count):
+        generator = stream_generator(seed, Stage.HALVES, r)
+        half = np.sort(generator.permutation(table.n)[: max(table.n // 2, 2)])
+        weights = None if table.weights is None else table.weights[half]
+        if weights is not None:
+            weights = weights / weights.mean()
+        rows = make_table(table.rows[half], weights)
+        distinct = check.count_distinct_rows(rows.rows, k_values[-1])
+        possible = [k for k in k_values if k <= distinct]
+        if possible:
+            yield Part(rows, possible, f"half-{r + 1}", f"half-sample {r + 1} of {count}")
+
+
+def _nulls(table: Table, k_values: list[int], seed: int, n_each: int) -> Iterator[Part]:
+    """Data without clusters, first all of one kind."""
+    for kind in NULLS:
+        for r in range(n_each):
+            generator = stream_generator(seed, Stage.NULL_DATA, r)
+            title = f"{kind} data without clusters, {r + 1} of {n_each}"
+            rows = make_table(draw_null(kind, table, generator))
+            yield Part(rows, k_values, f"{kind}-{r + 1}", title)
+
+
+def _best_by(grid: Grid) -> dict[Any, int]:
+    chosen: dict[Any, int] = {}
+    for criterion in CRITERIA:
+        chosen[criterion] = score(grid, criterion).best()
+        for s, scale in enumerate(grid.prior_scales):
+            n = len(grid.prior_scales)
+            one = replace(grid, prior_scales=(scale,), cells=grid.cells[s::n])
+            chosen[criterion, scale] = score(one, criterion).best()
+    return chosen
+
+
+def _curves(grid: Grid) -> dict[str, npt.NDArray[Any]]:
+    names = (
+        "n_clusters",
+        "prior_scale",
+        "mean_entropy",
+        "mean_entropy_se",
+        "max_pairwise_entropy",
+        "max_pairwise_entropy_se",
+        "worst_pair",
+    )
+    return {name: np.array([getattr(cell, name) for cell in grid.cells]) for name in names}

@@ -1,0 +1,179 @@
+"""What P is: the native weighted k-means.
+
+Every run of k-means keeps the partition of lowest inertia among its starts. The reference
+partition uses :data:`REFERENCE_STARTS` greedy k-means++ seedings: five of them miss the optimum at
+K = 15 well separated clusters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from bbclust._native import engine
+from bbclust.stages.random_streams import Stage
+from bbclust.stages.table import Floats, Table
+
+REFERENCE_STARTS = 30
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition of the table into K clusters, numbered by decreasing size unless renumbered.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,), int32
+        -1 for rows of noise, which only clusterers other than k-means find.
+    centers : ndarray of shape (K, d), float64
+        Cluster means, in the units of the data.
+    shares : ndarray of shape (K,), float64
+        Each cluster's share of the total weight.
+    weights : ndarray of shape (n,) or None
+        Relative weights of the rows, mean one; None when equal.
+    inertia : float
+        Weighted sum of squared distances to the centres.
+    n_iter : int
+        Lloyd iterations of the best start.
+    """
+
+    labels: npt.NDArray[np.int32]
+    centers: npt.NDArray[np.float64]
+    shares: npt.NDArray[np.float64]
+    weights: npt.NDArray[np.float64] | None
+    inertia: float
+    n_iter: int
+
+    @property
+    def n_clusters(self) -> int:
+        return int(self.centers.shape[0])
+
+    def without_noise(self) -> tuple[npt.NDArray[np.bool_], Partition]:
+        """Which rows are in a cluster, and the partition of these alone."""
+        clustered = self.labels >= 0
+        weights = None if self.weights is None else self.weights[clustered]
+        return clustered, replace(self, labels=self.labels[clustered], weights=weights)
+
+    def renumbered(self, order: npt.NDArray[np.integer]) -> Partition:
+        """The same partition with other numbers: cluster ``order[j]`` becomes cluster j."""
+        number = np.empty(self.n_clusters, dtype=np.int32)
+        number[order] = np.arange(self.n_clusters, dtype=np.int32)
+        labels = np.where(self.labels < 0, self.labels, number[self.labels]).astype(np.int32)
+        return replace(self, labels=labels, centers=self.centers[order], shares=self.shares[order])
+
+
+def cluster_reference(
+    table: Table,
+    n_clusters: int,
+    seed: int,
+    *,
+    max_iter: int = 300,
+    tolerance: float = 0.0,
+    n_jobs: int = 1,
+) -> Partition:
+    """The reference partition: best of :data:`REFERENCE_STARTS` seedings (Algorithm 3, step 2)."""
+    centers = np.empty((n_clusters, table.d))
+    labels = np.empty(table.n, dtype=np.int32)
+    inertia, n_iter = engine.kmeans(
+        table.rows,
+        table.weights_or_ones(),
+        seed=seed,
+        n_starts=REFERENCE_STARTS,
+        max_iter=max_iter,
+        tolerance=tolerance,
+        n_threads=n_jobs,
+        centers=centers,
+        labels=labels,
+    )
+    return _number_by_size(table, labels, centers, inertia=inertia, n_iter=n_iter)
+
+
+def partition_from_labels(table: Table, labels: npt.NDArray[np.int32]) -> Partition:
+    """The partition that given labels 0 .. K-1 describe, its clusters numbered anew by size.
+
+    Rows with the label -1 are noise.
+    """
+    n_clusters = int(labels.max()) + 1
+    weights = table.weights_or_ones() * (labels >= 0)
+    codes = np.maximum(labels, 0)
+    mass = np.bincount(codes, weights=weights, minlength=n_clusters)
+    sums = np.empty((n_clusters, table.d))
+    for feature in range(table.d):
+        values = weights * table.rows[:, feature]
+        sums[:, feature] = np.bincount(codes, weights=values, minlength=n_clusters)
+    centers = sums / mass[:, None]
+    distances = np.einsum("ij,ij->i", table.rows - centers[codes], table.rows - centers[codes])
+    inertia = float(np.einsum("i,i->", weights, distances))
+    return _number_by_size(table, labels, centers, inertia=inertia, n_iter=0)
+
+
+def _number_by_size(
+    table: Table,
+    labels: npt.NDArray[np.int32],
+    centers: npt.NDArray[np.float64],
+    *,
+    inertia: float,
+    n_iter: int,
+) -> Partition:
+    n_clusters = len(centers)
+    clustered = labels >= 0
+    weights = None if table.weights is None else table.weights[clustered]
+    mass = np.bincount(labels[clustered], weights=weights, minlength=n_clusters).astype(np.float64)
+    # lexsort sorts by its last key first: size, then the coordinates from the first one on
+    order = np.lexsort((*centers.T[::-1], -mass))
+    number = np.empty(n_clusters, dtype=np.int32)
+    number[order] = np.arange(n_clusters, dtype=np.int32)
+    return Partition(
+        labels=np.where(clustered, number[labels], -1).astype(np.int32),
+        centers=centers[order] + table.center,
+        shares=mass[order] / mass.sum(),
+        weights=table.weights,
+        inertia=float(inertia),
+        n_iter=int(n_iter),
+    )
+
+
+def seed_centers(
+    points: Floats,
+    weights: npt.NDArray[np.float64],
+    n_clusters: int,
+    *,
+    seed: int,
+    stage: Stage = Stage.SEEDING,
+    start: int = 1,
+    replica: int = 0,
+) -> npt.NDArray[np.float64]:
+    """Greedy weighted k-means++.
+
+    Returns fewer than ``n_clusters`` centres when there are fewer distinct points.
+    """
+    centers = np.empty((n_clusters, points.shape[1]))
+    found = engine.seed_centers(points, weights, seed, stage, start, replica, centers)
+    return centers[:found]
+
+
+@dataclass(frozen=True)
+class LloydRun:
+    """One run of Lloyd's algorithm: the partition it ended with."""
+
+    labels: npt.NDArray[np.int32]
+    centers: npt.NDArray[np.float64]
+    inertia: float
+    n_iter: int
+
+
+def lloyd(
+    points: Floats,
+    weights: npt.NDArray[np.float64],
+    centers: npt.NDArray[np.float64],
+    *,
+    max_iter: int = 300,
+    tolerance: float = 0.0,
+) -> LloydRun:
+    """Weighted Lloyd iterations from given centres, with relocation of empty clusters."""
+    moved = np.array(centers, dtype=np.float64, order="C")
+    labels = np.empty(len(points), dtype=np.int32)
+    inertia, n_iter = engine.lloyd(points, weights, moved, max_iter, tolerance, labels)
+    return LloydRun(labels=labels, centers=moved, inertia=inertia, n_iter=n_iter)

@@ -1,0 +1,268 @@
+"""Replicas against the oracle, word for word, and against Algorithm 1's distribution.
+
+Each statistical test compares a mean over many independent replicas with its expectation and
+rejects beyond Z standard errors: a false alarm once in five hundred million per comparison, so
+below one in a million for all of a test's comparisons.
+"""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import oracle
+import pytest
+from numpy.testing import assert_equal
+from scipy import stats
+
+from bbclust import proper_bayesian_bootstrap
+from bbclust.priors import GaussianMixture, MixturePrior
+from bbclust.stages.bootstrap import Resampling, draw_replica, drawn_rows
+from bbclust.stages.random_streams import root_seed
+from bbclust.stages.table import make_table
+
+Z = 6.0
+
+KINDS = [("proper", 0.0), ("proper", 0.5), ("proper", 0.9), ("rubin", 0.0), ("efron", 0.0)]
+
+
+def mixture_for(d):
+    generator = np.random.default_rng(d)
+    return GaussianMixture(
+        weights=np.array([0.2, 0.5, 0.3]),
+        means=generator.normal(size=(3, d)),
+        # full rank, rank one, and a point mass
+        factors=(generator.normal(size=(d, d)), generator.normal(size=(1, d)), np.zeros((0, d))),
+    )
+
+
+@pytest.fixture(params=[np.float64, np.float32])
+def table(request):
+    return make_table(np.random.default_rng(1).normal(size=(40, 5)).astype(request.param))
+
+
+@pytest.mark.parametrize(("kind", "prior_weight"), KINDS)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_draws", [40, 7, 701])
+def test_replica_equals_the_oracle(table, kind, prior_weight, weighted, n_draws):
+    if weighted:
+        table = make_table(table.rows, np.random.default_rng(2).gamma(1.0, size=table.n))
+    mixture = mixture_for(table.d)
+    resampling = Resampling(n_draws=n_draws, prior_weight=prior_weight, kind=kind)
+    replica = draw_replica(table, mixture, resampling, seed=9, replica=4)
+    centered = SimpleNamespace(
+        weights=mixture.weights, means=mixture.means - table.center, factors=mixture.factors
+    )
+    draws = oracle.draw_replica(
+        table.rows.astype(float), centered, seed=9, replica=4, n_draws=n_draws,
+        prior_weight=prior_weight, kind=kind, row_weights=table.weights,
+    )  # fmt: skip
+    expected = oracle.merge(draws)
+    tolerance = 1e-10 if table.rows.dtype == np.float64 else 2e-6
+    from_data = replica.rows >= 0
+    assert set(replica.rows[from_data].tolist()) == set(expected["rows"])
+    for row, weight in zip(replica.rows[from_data], replica.weights[from_data], strict=True):
+        assert weight == pytest.approx(expected["rows"][int(row)], rel=tolerance)
+    assert (replica.points[from_data] == table.rows[replica.rows[from_data]]).all()
+    assert (~from_data).sum() == len(expected["prior"])
+    for point, weight, (point0, weight0) in zip(
+        replica.points[~from_data], replica.weights[~from_data], expected["prior"], strict=True
+    ):
+        np.testing.assert_allclose(point, point0, rtol=tolerance, atol=tolerance)
+        assert weight == pytest.approx(weight0, rel=tolerance)
+
+
+@pytest.mark.parametrize(("kind", "prior_weight"), [k for k in KINDS if k[0] != "rubin"])
+def test_rows_that_are_drawn_are_all_that_must_be_there(table, kind, prior_weight):
+    resampling = Resampling(n_draws=12, prior_weight=prior_weight, kind=kind)
+    numbers = drawn_rows(resampling, table.n, 9, range(3, 5))
+    assert 0 < len(numbers) < table.n
+    part = replace(table, rows=table.rows[numbers], numbers=numbers, n_whole=table.n)
+    mixture = mixture_for(table.d)
+    for b in (3, 4):
+        whole = draw_replica(table, mixture, resampling, seed=9, replica=b)
+        stored = draw_replica(part, mixture, resampling, seed=9, replica=b)
+        from_data = whole.rows >= 0
+        assert_equal(stored.points, whole.points)
+        assert_equal(stored.weights, whole.weights)
+        assert_equal(numbers[stored.rows[from_data]], whole.rows[from_data])
+        assert_equal(stored.rows >= 0, from_data)
+
+
+def test_a_drawn_row_that_is_not_there_is_an_error(table):
+    resampling = Resampling(n_draws=12, prior_weight=0.0)
+    numbers = drawn_rows(resampling, table.n, 9, range(1))[1:]
+    part = replace(table, rows=table.rows[numbers], numbers=numbers, n_whole=table.n)
+    with pytest.raises(IndexError, match="not among those given"):
+        draw_replica(part, None, resampling, seed=9, replica=0)
+
+
+def test_second_resampling_gives_whole_numbers_with_the_weights_as_expectation():
+    table = make_table(np.arange(12.0)[:, None])
+    seed = root_seed(None)
+    for kind in ("proper", "rubin"):
+        plain = Resampling(n_draws=12, prior_weight=0.0, kind=kind)
+        again = Resampling(n_draws=12, prior_weight=0.0, kind=kind, weighting="resample")
+        differences = []
+        for b in range(4000):
+            weights = np.zeros(12)
+            counts = np.zeros(12)
+            first = draw_replica(table, None, plain, seed, b)
+            second = draw_replica(table, None, again, seed, b)
+            weights[first.rows] = first.weights
+            counts[second.rows] = second.weights
+            assert counts.sum() == 12
+            assert (counts == counts.round()).all()
+            assert (counts[weights == 0] == 0).all()
+            differences.append(counts - weights)
+        differences = np.array(differences)
+        error = differences.std(axis=0) / np.sqrt(len(differences))
+        assert (np.abs(differences.mean(axis=0)) < Z * error).all()
+
+
+def weights_of_sets(table, prior, resampling, n_replicas, sets):
+    """Weight of every set in every replica; a set is a function of (points, rows)."""
+    seed = root_seed(None)
+    result = np.empty((n_replicas, len(sets)))
+    for b in range(n_replicas):
+        points, weights, rows = draw_replica(table, prior, resampling, seed, b)
+        points = points + table.center
+        for s, contains in enumerate(sets):
+            result[b, s] = weights[contains(points, rows)].sum() / weights.sum()
+    return result
+
+
+def assert_mean_and_variance(values, mean, variance):
+    n = len(values)
+    error = np.sqrt(variance / n)
+    assert abs(values.mean() - mean) < Z * error
+    squares = (values - mean) ** 2
+    error = squares.std() / np.sqrt(n)
+    assert abs(squares.mean() - variance) < Z * error
+
+
+@pytest.mark.parametrize("n_draws", [5, 20, 100])
+@pytest.mark.parametrize("prior_weight", [0.0, 0.3, 0.8])
+def test_weight_of_a_set_has_the_mean_and_variance_of_algorithm_1(n_draws, prior_weight):
+    n = 20
+    X = np.random.default_rng(5).normal(size=(n, 1))
+    prior = MixturePrior([1.0], [[1.0]], [[[4.0]]]).prepare(X, None, 1.0)
+    resampling = Resampling(n_draws=n_draws, prior_weight=prior_weight)
+    k = resampling.concentration(n)
+    sets = [
+        (lambda points, rows: (rows >= 0) & (rows < 6), 6 / n, 0.0),
+        (lambda points, rows: rows == 0, 1 / n, 0.0),
+        (lambda points, rows: points[:, 0] < 0.5, (X < 0.5).mean(), stats.norm(1, 2).cdf(0.5)),
+    ]
+    values = weights_of_sets(make_table(X), prior, resampling, 8000, [s[0] for s in sets])
+    for column, (_, in_data, in_prior) in enumerate(sets):
+        g = (n * in_data + k * in_prior) / (n + k)
+        variance = g * (1 - g) * (n_draws + n + k) / (n_draws * (n + k + 1))
+        assert_mean_and_variance(values[:, column], g, variance)
+
+
+def test_without_prior_it_tends_to_rubin_only_as_draws_grow():
+    """At k = 0, m = n the variance is twice Rubin's; at m = 50 n it is 1.02 times."""
+    n, g = 20, 0.3
+    rubin = g * (1 - g) / (n + 1)
+    table = make_table(np.arange(float(n))[:, None])
+    first_six = [lambda points, rows: (rows >= 0) & (rows < 6)]
+    for n_draws, ratio in [(n, 2.0), (50 * n, 1.02)]:
+        resampling = Resampling(n_draws=n_draws, prior_weight=0.0)
+        values = weights_of_sets(table, None, resampling, 4000, first_six)
+        assert_mean_and_variance(values[:, 0], g, ratio * rubin)
+    values = weights_of_sets(table, None, Resampling(n, 0.0, "rubin"), 8000, first_six)
+    assert_mean_and_variance(values[:, 0], g, rubin)
+
+
+def test_efron_counts_are_multinomial():
+    n, m, g = 20, 35, 0.3
+    table = make_table(np.arange(float(n))[:, None])
+    first_six = [lambda points, rows: rows < 6]
+    values = weights_of_sets(table, None, Resampling(m, 0.0, "efron"), 8000, first_six)
+    assert_mean_and_variance(values[:, 0], g, g * (1 - g) / m)
+    replica = draw_replica(table, None, Resampling(m, 0.0, "efron"), 1, 1)
+    assert (replica.weights == replica.weights.round()).all()
+    assert replica.weights.sum() == m
+
+
+def test_rubin_weights_follow_the_row_weights():
+    """Dirichlet(w_i): mean w_i / n, variance p (1 - p) / (n + 1)."""
+    n = 12
+    weights = np.linspace(0.2, 1.8, n)
+    table = make_table(np.arange(float(n))[:, None], weights)
+    rows = [lambda points, rows, i=i: rows == i for i in range(n)]
+    values = weights_of_sets(table, None, Resampling(n, 0.0, "rubin"), 8000, rows)
+    for i in range(n):
+        p = weights[i] / n
+        assert_mean_and_variance(values[:, i], p, p * (1 - p) / (n + 1))
+
+
+@pytest.mark.parametrize("prior_weight", [0.1, 0.5, 0.95])
+def test_share_of_prior_draws(prior_weight):
+    table = make_table(np.random.default_rng(0).normal(size=(50, 3)))
+    resampling = Resampling(n_draws=200, prior_weight=prior_weight)
+    seed = root_seed(None)
+    count = sum(
+        (draw_replica(table, mixture_for(3), resampling, seed, b).rows < 0).sum()
+        for b in range(300)
+    )
+    total = 300 * 200
+    assert abs(count - total * prior_weight) < Z * np.sqrt(
+        total * prior_weight * (1 - prior_weight)
+    )
+
+
+@pytest.mark.parametrize("prior_weight", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_draws_have_the_moments_of_the_posterior_base(prior_weight, weighted):
+    """Mean and second moments against (k F0 + n Fn) / (k + n)."""
+    X = np.random.default_rng(3).gamma(2.0, size=(30, 3))
+    weights = np.random.default_rng(4).uniform(0.1, 2.0, size=30) if weighted else None
+    weights = None if weights is None else weights / weights.mean()
+    table, mixture = make_table(X, weights), mixture_for(3)
+    resampling = Resampling(n_draws=30, prior_weight=prior_weight)
+    moments = []
+    seed = root_seed(None)
+    for b in range(6000):
+        points, w, _ = draw_replica(table, mixture, resampling, seed, b)
+        points, w = points + table.center, w / w.sum()
+        second = np.einsum("i,ij,ik->jk", w, points, points)
+        moments.append(np.concatenate([w @ points, second.ravel()]))
+    moments = np.array(moments)
+    p = np.full(30, 1 / 30) if weights is None else weights / 30
+    data = np.concatenate([p @ X, np.einsum("i,ij,ik->jk", p, X, X).ravel()])
+    means, covariances = mixture.means, mixture.covariances
+    second = np.einsum("c,cjk->jk", mixture.weights, covariances) + np.einsum(
+        "c,cj,ck->jk", mixture.weights, means, means
+    )
+    prior = np.concatenate([mixture.weights @ means, second.ravel()])
+    expected = prior_weight * prior + (1 - prior_weight) * data
+    error = moments.std(axis=0) / np.sqrt(len(moments))
+    assert (np.abs(moments.mean(axis=0) - expected) < Z * error).all()
+
+
+def test_public_generator_yields_normalised_replicas_in_the_units_of_the_data():
+    X = 1e6 + np.random.default_rng(0).normal(size=(25, 2))
+    prior = MixturePrior([1, 3], [[1e6, 1e6], [1e6 + 5, 1e6]], [np.eye(2), np.eye(2)])
+    replicas = list(proper_bayesian_bootstrap(X, prior, n_replicas=5, random_state=1))
+    assert len(replicas) == 5
+    for points, weights, rows in replicas:
+        assert weights.sum() == pytest.approx(1)
+        np.testing.assert_allclose(points[rows >= 0], X[rows[rows >= 0]], rtol=1e-15)
+        assert (np.abs(points - 1e6) < 20).all()
+    again = proper_bayesian_bootstrap(X, prior, n_replicas=2, random_state=1)
+    assert (next(again).weights == replicas[0].weights).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"prior": None}, "there is no prior"),
+        ({"prior": None, "prior_weight": 1.0}, "below 1"),
+        ({"prior": None, "prior_weight": 0, "n_draws": 0}, "at least 1"),
+        ({"prior": MixturePrior([1], [[0.0]], [[[1.0]]])}, "1 features and X has 2"),
+    ],
+)
+def test_public_generator_refuses_bad_arguments(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        proper_bayesian_bootstrap(np.zeros((4, 2)), **arguments)

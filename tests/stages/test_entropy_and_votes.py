@@ -1,0 +1,178 @@
+"""Entropies, memberships and their Monte-Carlo errors."""
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from bbclust import entropy, pairwise_entropy
+from bbclust.stages.entropies import worst_pair
+from bbclust.stages.voting import (
+    count_votes,
+    mean_entropy_moves,
+    membership_se,
+    memberships,
+    nearest_center,
+    pairwise_entropy_moves,
+    standard_error,
+    vote_by_centers,
+)
+
+VOTES = hnp.arrays(
+    np.int32,
+    st.tuples(st.integers(1, 15), st.integers(1, 6)),
+    elements=st.integers(0, 40),
+).filter(lambda votes: (votes.sum(axis=1) > 0).all())
+
+
+@given(VOTES)
+@settings(max_examples=200, deadline=None)
+def test_entropies_equal_the_definition(votes):
+    u = memberships(votes)
+    n_clusters = u.shape[1]
+    expected = [oracle.entropy(row) for row in u]
+    np.testing.assert_allclose(entropy(u), expected, atol=1e-12)
+    assert (entropy(u) <= np.log2(n_clusters) + 1e-12).all()
+    pairwise = pairwise_entropy(u)
+    for a in range(n_clusters):
+        assert pairwise[a, a] == 0
+        for b in range(a + 1, n_clusters):
+            each = [oracle.pairwise_entropy(row, a, b) for row in u]
+            assert pairwise[a, b] == pairwise[b, a] == pytest.approx(np.mean(each), abs=1e-12)
+            np.testing.assert_allclose(pairwise_entropy(u, pair=(a, b)), each, atol=1e-12)
+
+
+@given(VOTES)
+@settings(max_examples=50, deadline=None)
+def test_renaming_clusters_changes_nothing(votes):
+    u = memberships(votes)
+    np.testing.assert_allclose(entropy(u), entropy(u[:, ::-1]), atol=1e-12)
+    np.testing.assert_allclose(
+        pairwise_entropy(u), pairwise_entropy(u[:, ::-1])[::-1, ::-1], atol=1e-12
+    )
+
+
+def test_at_two_clusters_both_entropies_are_equal():
+    u = memberships(np.random.default_rng(0).integers(0, 30, size=(500, 2)).astype(np.int32) + 1)
+    assert entropy(u).mean() == pytest.approx(pairwise_entropy(u)[0, 1], rel=1e-12)
+
+
+def test_a_point_without_votes_for_either_is_not_undecided_between_them():
+    u = np.array([[0.0, 0.0, 1.0], [0.5, 0.5, 0.0]])
+    assert pairwise_entropy(u)[0, 1] == 0.5
+    assert pairwise_entropy(u, pair=(0, 1)).tolist() == [0.0, 1.0]
+
+
+def test_bases():
+    u = [[0.25, 0.75]]
+    assert entropy(u, base=np.e)[0] == pytest.approx(entropy(u)[0] * np.log(2))
+    assert pairwise_entropy(u, base=4)[0, 1] == pytest.approx(pairwise_entropy(u)[0, 1] / 2)
+    assert pairwise_entropy(u, base=4, pair=(0, 1))[0] == pytest.approx(entropy(u)[0] / 2)
+
+
+def test_weights_of_points():
+    u = [[0.5, 0.5], [1.0, 0.0]]
+    assert pairwise_entropy(u, sample_weight=[3, 1])[0, 1] == 0.75
+
+
+@pytest.mark.parametrize(
+    ("memberships", "words"),
+    [
+        ([0.5, 0.5], r"shape \(2,\)"),
+        ([[1.5, -0.5]], "got -0.5"),
+        ([[0.5, 0.2]], "row 0 sums to 0.7"),
+        ([[np.nan, 1.0]], "got nan"),
+    ],
+)
+def test_bad_memberships_are_refused(memberships, words):
+    with pytest.raises(ValueError, match=words):
+        entropy(memberships)
+
+
+def test_worst_pair():
+    pairwise = np.array([[0, 0.2, 0.1], [0.2, 0, 0.4], [0.1, 0.4, 0]])
+    assert worst_pair(pairwise) == (1, 2)
+    assert worst_pair(np.zeros((1, 1))) is None
+
+
+def test_memberships_are_shares():
+    u = memberships(np.array([[1, 3], [0, 0]], dtype=np.int32))
+    assert u.tolist() == [[0.25, 0.75], [0.0, 0.0]]
+
+
+def test_membership_se_is_jeffreys_posterior_deviation():
+    votes = np.array([[3, 7], [0, 10]], dtype=np.int32)
+    for row, errors in zip(votes, membership_se(votes), strict=True):
+        a, b = row + 0.5
+        assert errors == pytest.approx(np.sqrt(a * b / ((a + b) ** 2 * (a + b + 1))))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_centers_vote_for_the_nearest_and_unoccupied_ones_abstain(dtype, n_jobs):
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(2100, 3)).astype(dtype)
+    centers = generator.normal(size=(7, 5, 3))
+    occupied = generator.uniform(size=(7, 5)) < 0.7
+    occupied[:, 0] = True
+    votes = vote_by_centers(rows, centers, occupied, n_jobs=n_jobs)
+    expected = np.zeros_like(votes)
+    for b in range(7):
+        distances = oracle.squared_distances(rows.astype(float), centers[b])
+        distances[:, ~occupied[b]] = np.inf
+        np.add.at(expected, (np.arange(len(rows)), distances.argmin(axis=1)), 1)
+    # single precision may decide the rare near-ties otherwise
+    assert (votes != expected).any(axis=1).sum() <= (0 if dtype == np.float64 else 3)
+    assert (votes.sum(axis=1) == 7).all()
+
+
+def test_nearest_center():
+    centers = np.array([[0.0], [10.0]])
+    assert nearest_center(np.array([[1.0], [9.0], [4.0]]), centers).tolist() == [0, 1, 0]
+    assert nearest_center(np.empty((0, 1)), centers).shape == (0,)
+
+
+def simulate(probabilities, drawn, n_replicas, generator):
+    """Votes of independent replicas on points with given probabilities."""
+    n_points, n_clusters = probabilities.shape
+    u = generator.uniform(size=(n_replicas, n_points, 1))
+    labels = (u > np.cumsum(probabilities, axis=1)).sum(axis=2).clip(max=n_clusters - 1)
+    labels[generator.uniform(size=labels.shape) > drawn] = -1
+    counts = np.stack([(labels == k).sum(axis=0) for k in range(n_clusters)], axis=1)
+    labels = labels.astype(np.int16)
+    assert (count_votes(labels, n_clusters) == counts).all()
+    return labels, counts.astype(np.int32)
+
+
+def test_standard_errors_match_the_spread_over_repetitions():
+    """Ratio of mean stated error to true spread over 2,000 repetitions.
+
+    The spread's own relative error is about 1 / sqrt(4,000) = 1.6%; the first-order formula is
+    good to a few percent. A deviation of 20% is beyond ten standard errors.
+    """
+    generator = np.random.default_rng()
+    probabilities = np.array([[0.6, 0.3, 0.1], [0.5, 0.5, 0.0], [0.9, 0.05, 0.05]] * 4)
+    weights = np.linspace(1, 2, 12)
+    means, errors, pair_means, pair_errors = [], [], [], []
+    for _ in range(2000):
+        labels, counts = simulate(probabilities, 0.5, 200, generator)
+        u = counts / counts.sum(axis=1, keepdims=True)
+        means.append(np.average(entropy(u), weights=weights))
+        errors.append(standard_error(mean_entropy_moves(labels, counts, weights)))
+        pair_means.append(pairwise_entropy(u, sample_weight=weights)[0, 1])
+        pair_errors.append(
+            standard_error(pairwise_entropy_moves(labels, counts, weights, pair=(0, 1)))
+        )
+    assert np.mean(errors) == pytest.approx(np.std(means), rel=0.2)
+    assert np.mean(pair_errors) == pytest.approx(np.std(pair_means), rel=0.2)
+
+
+def test_standard_error_of_one_replica_is_unknown_and_of_unanimous_votes_zero():
+    labels = np.zeros((1, 4), dtype=np.int16)
+    counts = np.array([[1, 0]] * 4, dtype=np.int32)
+    assert np.isnan(standard_error(mean_entropy_moves(labels, counts, np.ones(4))))
+    labels, counts = np.zeros((9, 4), dtype=np.int16), 9 * counts
+    assert standard_error(mean_entropy_moves(labels, counts, np.ones(4))) == 0
+    assert standard_error(pairwise_entropy_moves(labels, counts, np.ones(4), pair=(0, 1))) == 0
