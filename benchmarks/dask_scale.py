@@ -52,7 +52,7 @@ from bbclust import BBC, load_model
 from bbclust._native import engine
 from bbclust.dask import DaskBBC
 from bbclust.dask.cluster.client import PATIENCE
-from bbclust.dask.partitioned.parquet import Piece, rows_of_pieces
+from bbclust.dask.partitioned.parquet import Piece, rows_of_row_groups
 
 K = 5
 GROUP = 1_000_000
@@ -89,7 +89,7 @@ def pieces_of(path: Path) -> list[Piece]:
 
 
 def rows_in(path: Path, n_partitions: int | None = None) -> Any:
-    return rows_of_pieces(pieces_of(path)[:n_partitions], COLUMNS, "float32")
+    return rows_of_row_groups(pieces_of(path)[:n_partitions], COLUMNS, "float32")
 
 
 class Deaths(SchedulerPlugin):

@@ -12,7 +12,7 @@ from reproduction.markdown import counted, number, table
 from reproduction.printed import printed
 from reproduction.readings import distance
 from reproduction.study import Result, Study
-from reproduction.workshop import K_VALUES, Workshop
+from reproduction.study_context import K_VALUES, StudyContext
 
 Array = npt.NDArray[np.float64]
 
@@ -43,18 +43,16 @@ def unsquared_gap(label: str, draw: int, random_state: int) -> Array:
     return np.asarray(np.mean(references, axis=0) - log_dispersions(X, 0))
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """Distance of each printed row from our draws, for several ways to compute it."""
-    n_draws = workshop.size(quick=2, full=30)
-    tasks = [
-        (label, draw, workshop.random_state(draw)) for label in ROWS for draw in range(n_draws)
-    ]
-    plain = np.array(workshop.each("gap of plain distances", unsquared_gap, tasks))
+    n_draws = context.size(quick=2, full=30)
+    tasks = [(label, draw, context.random_state(draw)) for label in ROWS for draw in range(n_draws)]
+    plain = np.array(context.each("gap of plain distances", unsquared_gap, tasks))
     plain = np.moveaxis(plain.reshape(len(ROWS), n_draws, len(K_VALUES)), 1, 2)
     decimal = 1 / np.log(10)
     distances: dict[str, list[float | None]] = {}
     for place, (label, number_) in enumerate(ROWS.items()):
-        silhouette, box, turned = measure_indices(workshop)[label]
+        silhouette, box, turned = measure_indices(context)[label]
         ways = {
             "silhouette": (silhouette, "silhouette"),
             "gap: ln, box of the data": (box, "gap"),
@@ -66,7 +64,7 @@ def measure(workshop: Workshop) -> Result:
         for way, (values, name) in ways.items():
             wanted = np.array(printed()[name][str(number_)])
             distances.setdefault(way, []).append(distance(values, wanted))
-    n_indices = measure_indices(workshop)[PLANE].shape[-1]
+    n_indices = measure_indices(context)[PLANE].shape[-1]
     return {"n_draws": n_indices, "n_plain": n_draws, "distances": distances}
 
 

@@ -12,7 +12,7 @@ from reproduction.entropies import REPLICAS, fit_quietly, read_while_growing
 from reproduction.markdown import number, percent, table
 from reproduction.readings import on_the_six
 from reproduction.study import Result, Study
-from reproduction.workshop import DATASETS, K_VALUES, TRUE_K, Workshop, paper_draw
+from reproduction.study_context import DATASETS, K_VALUES, TRUE_K, StudyContext, paper_draw
 
 Array = npt.NDArray[np.float64]
 
@@ -47,10 +47,10 @@ def conventions_of_draw(number: int, draw: int, random_state: int) -> Array:
     return read_while_growing(models, REPLICAS, lambda model: both_conventions(model.memberships_))
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """The printed formula on a few points, and both conventions on the six data sets."""
-    n_draws = workshop.size(quick=3, full=60)
-    values = on_the_six(workshop, "S_lm without votes", conventions_of_draw, n_draws)
+    n_draws = context.size(quick=3, full=60)
+    values = on_the_six(context, "S_lm without votes", conventions_of_draw, n_draws)
     true = np.array([TRUE_K[number] for number in DATASETS])[:, None]
     hits = np.array(K_VALUES)[values[:, :2].argmin(axis=3)] == true
     with warnings.catch_warnings():

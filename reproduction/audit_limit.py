@@ -7,7 +7,7 @@ import numpy as np
 from bbclust import proper_bayesian_bootstrap
 from reproduction.markdown import counted, number, table
 from reproduction.study import Result, Study
-from reproduction.workshop import Workshop
+from reproduction.study_context import StudyContext
 
 N_ROWS = 100
 FACTORS = (1, 2, 10)
@@ -23,12 +23,12 @@ def variance_of_half(n_draws: int, n_replicas: int, random_state: int) -> float:
     return float(np.var(shares, ddof=1))
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """For several m."""
-    n_replicas = workshop.size(quick=4_000, full=40_000)
+    n_replicas = context.size(quick=4_000, full=40_000)
     rubin = 0.25 / (N_ROWS + 1)
-    tasks = [(factor * N_ROWS, n_replicas, workshop.random_state(factor)) for factor in FACTORS]
-    found = workshop.each("omega to 0", variance_of_half, tasks)
+    tasks = [(factor * N_ROWS, n_replicas, context.random_state(factor)) for factor in FACTORS]
+    found = context.each("omega to 0", variance_of_half, tasks)
     return {
         "n_replicas": n_replicas,
         "ratio": [variance / rubin for variance in found],

@@ -19,7 +19,7 @@ from reproduction.readings import (
     summarize_reading,
 )
 from reproduction.study import Result, Study
-from reproduction.workshop import K_VALUES, Workshop, paper_draw
+from reproduction.study_context import K_VALUES, StudyContext, paper_draw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +38,7 @@ def chance_of_being_drawn(n: int) -> float:
 
 
 def by_votes_alone(memberships: Array, n_replicas: int, generator: np.random.Generator) -> Array:
-    """Both measures if fewer voters drew their votes from these memberships, in bits.
+    """Both measures if fewer predictors drew their votes from these memberships, in bits.
 
     What remains of the memberships of many replicas when a few of them are asked: the bias of an
     entropy that is computed from few votes.
@@ -72,10 +72,10 @@ def growth_of_draw(number: int, draw: int, random_state: int) -> Array:
     return np.concatenate([grown, np.moveaxis(np.array(alone), 0, -1)], axis=1)
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """All numbers of replicas on the six data sets."""
-    n_draws = workshop.size(quick=3, full=100)
-    values = on_the_six(workshop, "number of replicas", growth_of_draw, n_draws)
+    n_draws = context.size(quick=3, full=100)
+    values = on_the_six(context, "number of replicas", growth_of_draw, n_draws)
     means = values.mean(axis=(2, 3, 4))
     return {
         "n_draws": n_draws,

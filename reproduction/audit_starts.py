@@ -21,7 +21,7 @@ from reproduction.readings import (
     summarize_reading,
 )
 from reproduction.study import Result, Study
-from reproduction.workshop import K_VALUES, Workshop, paper_draw
+from reproduction.study_context import K_VALUES, StudyContext, paper_draw
 
 Array = npt.NDArray[np.float64]
 
@@ -59,16 +59,16 @@ def measures_of_start(
     return read_while_growing(models, replicas)
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """All starts on the six data sets."""
-    n_draws = workshop.size(quick=1, full=15)
+    n_draws = context.size(quick=1, full=15)
     readings = {}
     for start, parameters in STARTS.items():
-        replicas = REPLICAS[workshop.effort]
-        if workshop.effort == "full" and "clusterer" not in parameters:
+        replicas = REPLICAS[context.effort]
+        if context.effort == "full" and "clusterer" not in parameters:
             replicas = (*replicas, MANY_REPLICAS)
         title = f"starts: {start}"
-        values = on_the_six(workshop, title, measures_of_start, n_draws, start, replicas)
+        values = on_the_six(context, title, measures_of_start, n_draws, start, replicas)
         for row, b in enumerate(replicas):
             readings[f"{start}, B = {b}"] = summarize_reading(values[row])
     return {"n_draws": n_draws, "readings": readings}

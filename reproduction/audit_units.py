@@ -8,7 +8,7 @@ from reproduction.entropies import fit_quietly
 from reproduction.markdown import number, table
 from reproduction.printed import printed
 from reproduction.study import Result, Study
-from reproduction.workshop import DATASETS, Workshop, paper_draw
+from reproduction.study_context import DATASETS, StudyContext, paper_draw
 
 
 def difference_of_draw(number: int, random_state: int) -> float:
@@ -17,10 +17,10 @@ def difference_of_draw(number: int, random_state: int) -> float:
     return abs(model.mean_entropy_ - model.max_pairwise_entropy_)
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """The printed values at K = 2, and whether ours are equal there."""
-    tasks = [(number, workshop.random_state(number)) for number in DATASETS]
-    differences = workshop.each("units", difference_of_draw, tasks)
+    tasks = [(number, context.random_state(number)) for number in DATASETS]
+    differences = context.each("units", difference_of_draw, tasks)
     return {
         "mean_entropy": [printed()["mean_entropy"][str(number)][0] for number in DATASETS],
         "max_pairwise": [printed()["max_pairwise_entropy"][str(number)][0] for number in DATASETS],

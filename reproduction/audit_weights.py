@@ -15,7 +15,7 @@ from reproduction.readings import (
     summarize_reading,
 )
 from reproduction.study import Result, Study
-from reproduction.workshop import K_VALUES, Workshop, paper_draw
+from reproduction.study_context import K_VALUES, StudyContext, paper_draw
 
 Array = npt.NDArray[np.float64]
 
@@ -33,12 +33,12 @@ def measures_of_reading(weighting: str, number: int, draw: int, random_state: in
     return read_while_growing(models, REPLICAS)
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """Both readings on the six data sets."""
-    n_draws = workshop.size(quick=3, full=100)
+    n_draws = context.size(quick=3, full=100)
     readings = {}
     for weighting, name in READINGS.items():
-        values = on_the_six(workshop, f"weights: {name}", measures_of_reading, n_draws, weighting)
+        values = on_the_six(context, f"weights: {name}", measures_of_reading, n_draws, weighting)
         for row, b in enumerate(REPLICAS):
             readings[f"{name}, B = {b}"] = summarize_reading(values[row])
     return {"n_draws": n_draws, "readings": readings}

@@ -16,7 +16,7 @@ from bbclust import BBC, BagClust1, FuzzyCMeans
 from reproduction.markdown import counted, number, percent, table
 from reproduction.printed import printed
 from reproduction.study import Result, Study
-from reproduction.workshop import DATASETS, TRUE_K, Workshop, paper_draw
+from reproduction.study_context import DATASETS, TRUE_K, StudyContext, paper_draw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,10 +110,10 @@ def bins_of_draw(number: int, draw: int, random_state: int) -> Array:
     return counts
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """All methods, pooled over the six data sets."""
-    n_draws = workshop.size(quick=3, full=60)
-    found = np.array(workshop.each_draw("calibration", bins_of_draw, n_draws))
+    n_draws = context.size(quick=3, full=60)
+    found = np.array(context.each_draw("calibration", bins_of_draw, n_draws))
     by_draw = found.reshape(n_draws, len(DATASETS), *found.shape[1:]).sum(axis=1)
     n, said, true = (by_draw[:, :, :, row] for row in range(3))
     in_bin = np.maximum(n.sum(axis=0), 1)

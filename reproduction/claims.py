@@ -10,11 +10,11 @@ from reproduction.entropies import REPLICAS
 from reproduction.markdown import at_least, joined, percent, rate
 from reproduction.recovery import paper_rule
 from reproduction.study import Result
+from reproduction.study_context import DATASETS, K_VALUES
 from reproduction.table_2 import SHOWN, SINGLE, WRITTEN, count_inside
 from reproduction.table_6 import OURS
 from reproduction.table_7 import DECIMAL, NATURAL
 from reproduction.value_table import count_central
-from reproduction.workshop import DATASETS, K_VALUES
 
 HOLDS, ON_AVERAGE, FAILS = "holds", "holds on average", "does not hold"
 IN_PART = "holds in part"

@@ -11,8 +11,8 @@ from reproduction.entropies import MEASURES, fit_quietly
 from reproduction.markdown import counted, percent, rate, table
 from reproduction.printed import printed
 from reproduction.study import Result
+from reproduction.study_context import K_VALUES, TRUE_K, StudyContext, paper_draw
 from reproduction.value_table import at_true_k_and_elsewhere
-from reproduction.workshop import K_VALUES, TRUE_K, Workshop, paper_draw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,16 +55,16 @@ def curves_of_draw(number: int, draw: int, random_state: int) -> Array:
     return found
 
 
-def measure_curves(workshop: Workshop, number: int, measure: str) -> Result:
+def measure_curves(context: StudyContext, number: int, measure: str) -> Result:
     """Averaged curves of one data set and one measure, and where each draw has its minimum."""
-    n_draws = workshop.size(quick=4, full=200)
+    n_draws = context.size(quick=4, full=200)
 
     def compute() -> Array:
-        tasks = [(number, draw, workshop.random_state(draw)) for draw in range(n_draws)]
+        tasks = [(number, draw, context.random_state(draw)) for draw in range(n_draws)]
         title = f"curves of data set {number}"
-        return np.stack(workshop.each(title, curves_of_draw, tasks), axis=-1)
+        return np.stack(context.each(title, curves_of_draw, tasks), axis=-1)
 
-    values = workshop.once(("curves", number), compute)[MEASURES.index(measure)]
+    values = context.once(("curves", number), compute)[MEASURES.index(measure)]
     choices = np.array(K_VALUES)[values.argmin(axis=1)]
     return {
         "dataset": number,

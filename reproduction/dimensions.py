@@ -14,7 +14,7 @@ from bbclust.baselines import compare_baselines
 from reproduction.markdown import counted, number, percent, table
 from reproduction.spread import spread
 from reproduction.study import Result, Study
-from reproduction.workshop import FIRST_DRAW, K_VALUES, Workshop
+from reproduction.study_context import FIRST_DRAW, K_VALUES, StudyContext
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,18 +75,18 @@ def effects_of_draw(family: str, d: int, draw: int, random_state: int) -> list[f
     ]
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """Both families over d."""
-    n_draws = workshop.size(quick=3, full=60)
-    dimensions = QUICK_DIMENSIONS if workshop.effort == "quick" else DIMENSIONS
+    n_draws = context.size(quick=3, full=60)
+    dimensions = QUICK_DIMENSIONS if context.effort == "quick" else DIMENSIONS
     result: Result = {"n_draws": n_draws, "dimensions": list(dimensions), "families": {}}
     for family in FAMILIES:
         tasks = [
-            (family, d, draw, workshop.random_state(draw))
+            (family, d, draw, context.random_state(draw))
             for d in dimensions
             for draw in range(n_draws)
         ]
-        found = np.array(workshop.each(f"dimensions: {family}", effects_of_draw, tasks))
+        found = np.array(context.each(f"dimensions: {family}", effects_of_draw, tasks))
         found = found.reshape(len(dimensions), n_draws, len(FOUND) + len(VALUES))
         medians = np.median(found[:, :, -1], axis=1)
         result["families"][family] = {

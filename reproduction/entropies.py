@@ -13,8 +13,8 @@ from bbclust import BBC
 from reproduction.printed import printed
 from reproduction.readings import on_the_six
 from reproduction.study import Result
+from reproduction.study_context import DATASETS, K_VALUES, TRUE_K, StudyContext, paper_draw
 from reproduction.value_table import compare_row
-from reproduction.workshop import DATASETS, K_VALUES, TRUE_K, Workshop, paper_draw
 
 Array = npt.NDArray[np.float64]
 
@@ -66,21 +66,21 @@ def measures_of_draw(number: int, draw: int, random_state: int) -> Array:
     return read_while_growing(models, REPLICAS)
 
 
-def measure_entropies(workshop: Workshop) -> dict[int, Array]:
+def measure_entropies(context: StudyContext) -> dict[int, Array]:
     """By data set: bits, shape (replicas, measures, K, draws); s = 1, omega = 0.5, m = n."""
-    n_draws = workshop.size(quick=12, full=300)
+    n_draws = context.size(quick=12, full=300)
 
     def compute() -> dict[int, Array]:
         title = "entropies of the six data sets"
-        values = on_the_six(workshop, title, measures_of_draw, n_draws)
+        values = on_the_six(context, title, measures_of_draw, n_draws)
         return {number: values[:, :, place] for place, number in enumerate(DATASETS)}
 
-    return workshop.once("entropies", compute)
+    return context.once("entropies", compute)
 
 
-def entropy_rows(workshop: Workshop, measure: int, table: str, unit: float) -> list[Result]:
+def entropy_rows(context: StudyContext, measure: int, table: str, unit: float) -> list[Result]:
     """Rows of a table of one measure, in bits times ``unit``."""
-    found = measure_entropies(workshop)
+    found = measure_entropies(context)
     return [
         compare_row(
             str(number),

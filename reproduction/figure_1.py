@@ -12,7 +12,7 @@ from reproduction.entropies import fit_quietly
 from reproduction.markdown import counted, percent
 from reproduction.spread import spread
 from reproduction.study import Result, Study
-from reproduction.workshop import FIRST_DRAW, Workshop
+from reproduction.study_context import FIRST_DRAW, StudyContext
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,11 +39,11 @@ def describe(memberships: Array) -> list[float]:
     return [float(share.mean()) for share in shares]
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """Memberships of one draw, and where the points of many lie."""
-    n_draws = workshop.size(quick=12, full=200)
-    tasks = [(draw, workshop.random_state(draw)) for draw in range(n_draws)]
-    found = workshop.each("uniform points", memberships_of_draw, tasks)
+    n_draws = context.size(quick=12, full=200)
+    tasks = [(draw, context.random_state(draw)) for draw in range(n_draws)]
+    found = context.each("uniform points", memberships_of_draw, tasks)
     shares = np.array([describe(memberships) for memberships in found]).T
     names = ("corner", "edge", "inside", "below_0.9")
     return {

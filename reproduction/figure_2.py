@@ -10,7 +10,7 @@ NAME = "figure-2"
 STUDY = Study(
     name=NAME,
     title="Figure 2: data set 1",
-    measure=lambda workshop: measure_points(workshop, 1),
+    measure=lambda context: measure_points(context, 1),
     show=lambda result: show_points(result, NAME),
     draw=lambda result: draw_points(result, NAME),
 )

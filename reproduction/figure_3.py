@@ -11,7 +11,7 @@ CAPTION = "all lines have their minimum at K = 3."
 STUDY = Study(
     name=NAME,
     title="Figure 3: mean entropy over K, data set 1",
-    measure=lambda workshop: measure_curves(workshop, 1, "mean_entropy_"),
+    measure=lambda context: measure_curves(context, 1, "mean_entropy_"),
     show=lambda result: show_curves(result, NAME, CAPTION),
     draw=lambda result: draw_curves(result, NAME),
     expect=expect_curves,

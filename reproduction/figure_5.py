@@ -10,7 +10,7 @@ NAME = "figure-5"
 STUDY = Study(
     name=NAME,
     title="Figure 5: data set 5",
-    measure=lambda workshop: measure_points(workshop, 5),
+    measure=lambda context: measure_points(context, 5),
     show=lambda result: show_points(result, NAME),
     draw=lambda result: draw_points(result, NAME),
 )

@@ -11,7 +11,7 @@ CAPTION = "all lines have their minimum at K = 5, except s = 1.5."
 STUDY = Study(
     name=NAME,
     title="Figure 6: mean entropy over K, data set 5",
-    measure=lambda workshop: measure_curves(workshop, 5, "mean_entropy_"),
+    measure=lambda context: measure_curves(context, 5, "mean_entropy_"),
     show=lambda result: show_curves(result, NAME, CAPTION),
     draw=lambda result: draw_curves(result, NAME),
     expect=expect_curves,

@@ -11,7 +11,7 @@ CAPTION = "the minimum is at K = 4 or 5, depending on s."
 STUDY = Study(
     name=NAME,
     title="Figure 7: maximum pairwise entropy over K, data set 5",
-    measure=lambda workshop: measure_curves(workshop, 5, "max_pairwise_entropy_"),
+    measure=lambda context: measure_curves(context, 5, "max_pairwise_entropy_"),
     show=lambda result: show_curves(result, NAME, CAPTION),
     draw=lambda result: draw_curves(result, NAME),
     expect=expect_curves,

@@ -8,8 +8,8 @@ import numpy.typing as npt
 from bbclust.baselines import compare_baselines
 from reproduction.printed import printed
 from reproduction.study import Result
+from reproduction.study_context import DATASETS, K_VALUES, TRUE_K, StudyContext, paper_draw
 from reproduction.value_table import compare_row
-from reproduction.workshop import DATASETS, K_VALUES, TRUE_K, Workshop, paper_draw
 
 Array = npt.NDArray[np.float64]
 
@@ -40,27 +40,27 @@ def indices_of_draw(label: str, draw: int, random_state: int) -> Array:
     return np.array([choice.scores for choice in choices])
 
 
-def measure_indices(workshop: Workshop) -> dict[str, Array]:
+def measure_indices(context: StudyContext) -> dict[str, Array]:
     """By row of the tables: scores of shape (methods, K, draws)."""
-    n_draws = workshop.size(quick=10, full=300)
+    n_draws = context.size(quick=10, full=300)
 
     def compute() -> dict[str, Array]:
         tasks = [
-            (label, draw, workshop.random_state(draw)) for draw in range(n_draws) for label in ROWS
+            (label, draw, context.random_state(draw)) for draw in range(n_draws) for label in ROWS
         ]
-        found = workshop.each("silhouette and gap", indices_of_draw, tasks)
+        found = context.each("silhouette and gap", indices_of_draw, tasks)
         return {
             label: np.stack(found[place :: len(ROWS)], axis=-1) for place, label in enumerate(ROWS)
         }
 
-    return workshop.once("indices", compute)
+    return context.once("indices", compute)
 
 
 def index_rows(
-    workshop: Workshop, table: str, variants: dict[str, tuple[int, float]]
+    context: StudyContext, table: str, variants: dict[str, tuple[int, float]]
 ) -> list[Result]:
     """Rows of a table; each variant is a method and the unit of its scores."""
-    found = measure_indices(workshop)
+    found = measure_indices(context)
     return [
         compare_row(
             label,

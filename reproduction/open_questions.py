@@ -11,7 +11,7 @@ from reproduction.claims import Claim, Judge
 from reproduction.dimensions import FOUND
 from reproduction.markdown import number, percent
 from reproduction.study import Result
-from reproduction.workshop import DATASETS
+from reproduction.study_context import DATASETS
 
 LITTLE = 0.05
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from reproduction.markdown import number, percent, table
 from reproduction.printed import printed
 from reproduction.study import Result
-from reproduction.workshop import DATASETS, K_VALUES, TRUE_K, Workshop
+from reproduction.study_context import DATASETS, K_VALUES, TRUE_K, StudyContext
 
 Array = npt.NDArray[np.float64]
 
@@ -118,13 +118,13 @@ def expect_readings(summaries: Mapping[str, Result]) -> dict[str, float]:
 
 
 def on_the_six(
-    workshop: Workshop, title: str, function: Callable[..., Array], n_draws: int, *first: Any
+    context: StudyContext, title: str, function: Callable[..., Array], n_draws: int, *first: Any
 ) -> Array:
     """Results of a function for several draws of each data set, shape (..., data sets, K, draws).
 
-    The function is called as by :meth:`Workshop.each_draw` and returns shape (..., K).
+    The function is called as by :meth:`StudyContext.each_draw` and returns shape (..., K).
     """
-    found = workshop.each_draw(title, function, n_draws, *first)
+    found = context.each_draw(title, function, n_draws, *first)
     stacked = np.stack(found, axis=-2)  # (..., draws * data sets, K)
     shape = (*stacked.shape[:-2], n_draws, len(DATASETS), len(K_VALUES))
     return np.moveaxis(stacked.reshape(shape), -3, -1)

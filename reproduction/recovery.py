@@ -12,7 +12,7 @@ from reproduction.indices import METHODS as TABLED
 from reproduction.indices import N_REFERENCES, measure_indices
 from reproduction.markdown import counted, rate, table
 from reproduction.study import Result, Study
-from reproduction.workshop import DATASETS, K_VALUES, TRUE_K, Workshop, paper_draw
+from reproduction.study_context import DATASETS, K_VALUES, TRUE_K, StudyContext, paper_draw
 
 Choices = npt.NDArray[np.int64]
 
@@ -46,15 +46,15 @@ def choices_of_draw(number: int, draw: int, random_state: int) -> dict[str, int]
     return {**chosen, **{choice.name: choice.best_k for choice in others}}
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """Counts of draws in which the true K is found, by method and data set."""
-    n_draws = workshop.size(quick=2, full=150)
-    found = workshop.each_draw("finding K", choices_of_draw, n_draws)
+    n_draws = context.size(quick=2, full=150)
+    found = context.each_draw("finding K", choices_of_draw, n_draws)
     by_method: dict[str, Choices] = {
         name: np.array([choices[name] for choices in found]).reshape(n_draws, len(DATASETS)).T
         for name in found[0]
     }
-    by_method.update(tabled_choices(workshop, n_draws))
+    by_method.update(tabled_choices(context, n_draws))
     true = np.array([TRUE_K[number] for number in DATASETS])[:, None]
     return {
         "n_draws": n_draws,
@@ -64,10 +64,10 @@ def measure(workshop: Workshop) -> Result:
     }
 
 
-def tabled_choices(workshop: Workshop, n_draws: int) -> dict[str, Choices]:
+def tabled_choices(context: StudyContext, n_draws: int) -> dict[str, Choices]:
     """Choices on the same draws by what Tables 4 to 7 hold, shape (data sets, draws)."""
     K = np.array(K_VALUES)
-    entropies, indices = measure_entropies(workshop), measure_indices(workshop)
+    entropies, indices = measure_entropies(context), measure_indices(context)
     chosen: dict[str, Choices] = {}
     for m, measure_name in enumerate(("mean entropy", "max pairwise entropy")):
         for b, n_replicas in enumerate(REPLICAS):

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from bbclust import __version__
 from reproduction.studies import choose_studies
-from reproduction.workshop import Report, Workshop
+from reproduction.study_context import Report, StudyContext
 
 SIGNIFICANT_DIGITS = 5
 
@@ -51,14 +51,14 @@ def run(
     20
     """
     chosen = choose_studies(only)
-    workshop = Workshop(effort, seed=seed, n_jobs=n_jobs, report=report)
+    context = StudyContext(effort, seed=seed, n_jobs=n_jobs, report=report)
     start = time.perf_counter()
-    studies = {study.name: study.measure(workshop) for study in chosen}
+    studies = {study.name: study.measure(context) for study in chosen}
     about = {
         "bbclust": __version__,
         "effort": effort,
         "seed": seed,
-        "n_jobs": workshop.n_jobs,
+        "n_jobs": context.n_jobs,
         "minutes": (time.perf_counter() - start) / 60,
     }
     return cast(dict[str, Any], shortened({"about": about, "studies": studies}))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reproduction.workshop import Workshop
+from reproduction.study_context import StudyContext
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +24,7 @@ class Study:
         As on the command line: "table-4".
     title : str
     measure : callable
-        From a workshop to a result of plain data, which goes into a JSON file.
+        From a context to a result of plain data, which goes into a JSON file.
     show : callable
         From a result, as read from that file, to a section of the page, without its title.
     draw : callable, optional
@@ -35,7 +35,7 @@ class Study:
 
     name: str
     title: str
-    measure: Callable[[Workshop], Result]
+    measure: Callable[[StudyContext], Result]
     show: Callable[[Result], str]
     draw: Callable[[Result], dict[str, Figure]] | None = None
     expect: Callable[[Result], dict[str, float]] | None = None

@@ -10,7 +10,7 @@ from reproduction.contingency import SPECIES, Counts, species_by_cluster
 from reproduction.markdown import counted, table
 from reproduction.printed import printed
 from reproduction.study import Result, Study
-from reproduction.workshop import Workshop
+from reproduction.study_context import StudyContext
 
 
 def table_of_seed(random_state: int) -> Counts:
@@ -19,11 +19,11 @@ def table_of_seed(random_state: int) -> Counts:
     return species_by_cluster(model.reference_labels_)
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """One table per seed."""
-    n_seeds = workshop.size(quick=20, full=200)
-    tasks = [(workshop.random_state(seed),) for seed in range(n_seeds)]
-    tables = np.array(workshop.each("k-means on Iris", table_of_seed, tasks))
+    n_seeds = context.size(quick=20, full=200)
+    tasks = [(context.random_state(seed),) for seed in range(n_seeds)]
+    tables = np.array(context.each("k-means on Iris", table_of_seed, tasks))
     same = (tables == np.array(printed()["iris_kmeans"])).all(axis=(1, 2))
     return {
         "printed": printed()["iris_kmeans"],

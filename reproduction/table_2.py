@@ -17,7 +17,7 @@ from reproduction.markdown import at_least, counted, number, percent, table, wit
 from reproduction.printed import printed
 from reproduction.spread import spread
 from reproduction.study import Result, Study
-from reproduction.workshop import Workshop
+from reproduction.study_context import StudyContext
 
 N_REPLICAS = 200
 FEW_REPLICAS = 10
@@ -77,17 +77,17 @@ def table_of_seed(variant: str, scale: float, weight: float, random_state: int) 
     return species_by_cluster(model.labels_)
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """Six tables by all variants, over seeds."""
-    n_seeds = workshop.size(quick=12, full=100)
+    n_seeds = context.size(quick=12, full=100)
     settings = printed()["iris_bbc"]
     tasks = [
-        (variant, one["prior_scale"], one["prior_weight"], workshop.random_state(seed))
+        (variant, one["prior_scale"], one["prior_weight"], context.random_state(seed))
         for one in settings
         for variant in VARIANTS
         for seed in range(n_seeds)
     ]
-    tables = np.array(workshop.each("BBC on Iris", table_of_seed, tasks))
+    tables = np.array(context.each("BBC on Iris", table_of_seed, tasks))
     tables = tables.reshape(len(settings), len(VARIANTS), n_seeds, 3, 3)
     return {
         "n_seeds": n_seeds,

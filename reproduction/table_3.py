@@ -12,7 +12,7 @@ from scipy.stats import norm
 from reproduction.markdown import counted, number, percent, table
 from reproduction.printed import printed
 from reproduction.study import Result, Study
-from reproduction.workshop import DATASETS, TRUE_K, Workshop, paper_draw
+from reproduction.study_context import DATASETS, TRUE_K, StudyContext, paper_draw
 
 Array = npt.NDArray[np.float64]
 
@@ -58,14 +58,14 @@ def compare_dataset(number: int, n_draws: int) -> Result:
     }
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """All data sets."""
-    n_draws = workshop.size(quick=50, full=4000)
+    n_draws = context.size(quick=50, full=4000)
     # A full run once had 1,000 draws, and a largest deviation of 3.5. There are more since then,
     # and both are told.
-    n_first = workshop.size(quick=50, full=1000)
+    n_first = context.size(quick=50, full=1000)
     tasks = [(number, n) for n in (n_first, n_draws) for number in DATASETS]
-    found = workshop.each("data sets", compare_dataset, tasks)
+    found = context.each("data sets", compare_dataset, tasks)
     first, rows = found[: len(DATASETS)], found[len(DATASETS) :]
     return {"n_draws": n_draws, "rows": rows, "n_first": n_first, "first": largest(first)}
 

@@ -6,13 +6,13 @@ import numpy as np
 
 from reproduction.entropies import REPLICAS, entropy_rows
 from reproduction.study import Result, Study
+from reproduction.study_context import StudyContext
 from reproduction.value_table import count_central, expect_rows, how_to_read, show_rows
-from reproduction.workshop import Workshop
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """In nats, the unit of the printed table."""
-    return {"rows": entropy_rows(workshop, 0, "mean_entropy", np.log(2))}
+    return {"rows": entropy_rows(context, 0, "mean_entropy", np.log(2))}
 
 
 def show(result: Result) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from reproduction.entropies import REPLICAS, entropy_rows
 from reproduction.study import Result, Study
+from reproduction.study_context import StudyContext
 from reproduction.table_4 import show_entropies
 from reproduction.value_table import expect_rows
-from reproduction.workshop import Workshop
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """In bits, the unit of the printed table."""
-    return {"rows": entropy_rows(workshop, 1, "max_pairwise_entropy", 1.0)}
+    return {"rows": entropy_rows(context, 1, "max_pairwise_entropy", 1.0)}
 
 
 STUDY = Study(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from reproduction.indices import PLANE, index_rows
 from reproduction.study import Result, Study
+from reproduction.study_context import StudyContext
 from reproduction.value_table import count_central, expect_rows, how_to_read, show_rows
-from reproduction.workshop import Workshop
 
 OURS = "ours"
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """Mean silhouette of the best of 30 k-means runs."""
-    return {"rows": index_rows(workshop, "silhouette", {OURS: (0, 1.0)})}
+    return {"rows": index_rows(context, "silhouette", {OURS: (0, 1.0)})}
 
 
 def show(result: Result) -> str:

@@ -6,16 +6,16 @@ import numpy as np
 
 from reproduction.indices import N_REFERENCES, index_rows
 from reproduction.study import Result, Study
+from reproduction.study_context import StudyContext
 from reproduction.value_table import count_central, expect_rows, how_to_read, show_rows
-from reproduction.workshop import Workshop
 
 NATURAL, DECIMAL = "ours, ln", "ours, log10"
 
 
-def measure(workshop: Workshop) -> Result:
+def measure(context: StudyContext) -> Result:
     """Gaps in natural logarithms, as defined, and in decimal ones, which fit the printed table."""
     variants = {NATURAL: (1, 1.0), DECIMAL: (2, 1 / np.log(10))}
-    return {"rows": index_rows(workshop, "gap", variants)}
+    return {"rows": index_rows(context, "gap", variants)}
 
 
 def show(result: Result) -> str:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from reproduction.markdown import counted, number, percent, rate, table, with_spread
 from reproduction.spread import share_below, spread
 from reproduction.study import Result
-from reproduction.workshop import K_VALUES
+from reproduction.study_context import K_VALUES
 
 Array = npt.NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from bbclust.stages.kmeans import Partition
-from bbclust.stages.table import Floats, Table
+from bbclust.stages.table import Floats, Table, count_distinct_rows
 
 MAX_CLUSTERS = 32_767  # labels of evaluation points are kept in 16 bits
 
@@ -244,15 +244,6 @@ def check_reach(largest: float, dtype: Any, n_features: int) -> None:
             f"X holds numbers no farther than {largest:g} from their mean, whose squares "
             f"vanish in {limits.dtype}: rescale the columns."
         )
-
-
-def count_distinct_rows(rows: Floats, enough: int) -> int:
-    """Number of distinct rows, counted only until there are enough."""
-    for some in (rows[: 4 * enough + 100], rows):
-        distinct = len(np.unique(some, axis=0))
-        if distinct >= enough:
-            break
-    return distinct
 
 
 def check_distinct_rows(rows: Floats, n_clusters: int) -> None:

@@ -12,7 +12,7 @@ from sklearn.cluster import AgglomerativeClustering, MiniBatchKMeans
 
 from bbclust import BBC, KSelector
 from bbclust.dask import DaskBBC, DaskKSelector
-from bbclust.dask.replication import Piece
+from bbclust.dask.replication import BlockNode
 from bbclust.datasets import load_iris, make_paper_dataset
 from bbclust.priors import KernelPrior, MixturePrior, SamplerPrior
 
@@ -114,11 +114,11 @@ def test_added_replicas_equal_a_larger_fit(client):
 @pytest.mark.parametrize("n_blocks", [1, 2, 3, 5, 8, 13])
 def test_pieces_of_a_tree_hold_every_block_once(n_blocks):
     for level in range(5):
-        pieces = [Piece(level, index) for index in range(n_blocks)]
-        assert [b for piece in pieces for b in piece.blocks(n_blocks)] == list(range(n_blocks))
-        for piece in pieces:
-            children = {*piece.blocks(n_blocks), *piece.sibling.blocks(n_blocks)}
-            assert children == set(piece.parent.blocks(n_blocks))
+        nodes = [BlockNode(level, index) for index in range(n_blocks)]
+        assert [b for node in nodes for b in node.blocks(n_blocks)] == list(range(n_blocks))
+        for node in nodes:
+            children = {*node.blocks(n_blocks), *node.sibling.blocks(n_blocks)}
+            assert children == set(node.parent.blocks(n_blocks))
 
 
 # --- progress -------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from bbclust import BBC, load_model, pairwise_entropy
 from bbclust.dask import DaskBBC
 from bbclust.dask.partitioned import reference
 from bbclust.dask.partitioned import replicas as drawn_replicas
-from bbclust.ensemble.predictors import CenterVoters
+from bbclust.ensemble.predictors import CenterPredictors
 from bbclust.priors import (
     ElicitedPrior,
     KernelPrior,
@@ -181,7 +181,7 @@ def test_draws_are_bounded_by_default(client):
 def test_memberships_are_the_votes_of_the_replicas_centres(client):
     model = fit(chunked(), client)
     occupied = np.ones((30, 3), dtype=bool)
-    votes = CenterVoters(model.replica_centers_, occupied, X.mean(axis=0)).vote(X)
+    votes = CenterPredictors(model.replica_centers_, occupied, X.mean(axis=0)).vote(X)
     assert_equal(np.asarray(model.memberships_), votes / 30)
     assert model.memberships_.chunks == ((130,) * 6 + (120,), (3,))
     assert model.labels_.chunks == model.entropy_.chunks == ((130,) * 6 + (120,),)
@@ -190,9 +190,11 @@ def test_memberships_are_the_votes_of_the_replicas_centres(client):
 def test_lazy_results_share_one_pass(client, monkeypatch):
     model = fit(chunked(), client)
     voted_on = []
-    vote = CenterVoters.vote
+    vote = CenterPredictors.vote
     monkeypatch.setattr(
-        CenterVoters, "vote", lambda voters, rows: voted_on.append(len(rows)) or vote(voters, rows)
+        CenterPredictors,
+        "vote",
+        lambda predictors, rows: voted_on.append(len(rows)) or vote(predictors, rows),
     )
     lazy = [getattr(model, name) for name in ("memberships_", "labels_", "entropy_")]
     shares, labels, _ = dask.compute(*lazy, scheduler="sync")

@@ -11,7 +11,7 @@ from bbclust.dask.cluster.session import open_session
 from bbclust.dask.partitioned import reference
 from bbclust.dask.partitioned.passes import result_of
 from bbclust.dask.partitioned.reference import (
-    Cut,
+    NearestCenterRule,
     cluster_partitions,
     cross_products,
     reference_from,
@@ -45,17 +45,17 @@ def cut_of(session, table, **settings):
 
 def test_full_passes_end_where_lloyd_stands_still(session, table, monkeypatch):
     monkeypatch.setattr(reference, "SAMPLE", 200)
-    cut = cut_of(session, table)
-    labels = cut.labels(X)
+    rule = cut_of(session, table)
+    labels = rule.labels(X)
     means = [X[labels == k].mean(axis=0) for k in range(3)]
-    assert_allclose(cut.centers, means, rtol=1e-12)
+    assert_allclose(rule.centers, means, rtol=1e-12)
     # another fixed point than from another start, perhaps, but no worse one
     local = BBC(3, random_state=0, n_replicas=1, votes="all").fit(X)
-    assert cost(cut) < 1.001 * cost(Cut(local.reference_centers_, table.center))
+    assert cost(rule) < 1.001 * cost(NearestCenterRule(local.reference_centers_, table.center))
 
 
-def cost(cut):
-    return np.square(X - cut.centers[cut.labels(X)]).sum()
+def cost(rule):
+    return np.square(X - rule.centers[rule.labels(X)]).sum()
 
 
 def test_passes_stop_at_the_tolerance_and_at_max_iter(session, table, monkeypatch):
@@ -75,17 +75,17 @@ def test_a_sample_of_all_rows_needs_no_passes(session, table, monkeypatch):
 
 
 def test_an_empty_cluster_moves_to_the_row_farthest_from_its_centre(session, table):
-    cut = Cut(np.array([[0.0, 0.0], [6.0, 6.0], [500.0, 500.0]]), table.center)
-    moved = reference._pass(session, table, cut)
-    centers = cut.centers[cut.labels(X)]
+    rule = NearestCenterRule(np.array([[0.0, 0.0], [6.0, 6.0], [500.0, 500.0]]), table.center)
+    moved = reference._pass(session, table, rule)
+    centers = rule.centers[rule.labels(X)]
     farthest = np.square(X - centers).sum(axis=1).argmax()
     assert_equal(moved.centers[2], X[farthest])
 
 
 def test_sizes_means_and_covariances_are_those_of_the_rows(session, table):
-    cut = Cut(np.array([[0.0, 1.0], [9.0, 7.0], [4.0, 4.0]]), table.center)
-    found = reference_from(cut, result_of(session, cross_products(session, table, cut)))
-    labels = found.cut.labels(X)
+    rule = NearestCenterRule(np.array([[0.0, 1.0], [9.0, 7.0], [4.0, 4.0]]), table.center)
+    found = reference_from(rule, result_of(session, cross_products(session, table, rule)))
+    labels = found.rule.labels(X)
     sizes = np.bincount(labels)
     assert sizes.tolist() == sorted(sizes, reverse=True)
     assert_equal(found.moments.sizes, sizes)
@@ -100,8 +100,8 @@ def test_sizes_means_and_covariances_are_those_of_the_rows(session, table):
 def test_covariances_far_from_zero(session):
     model, far = BaseEstimator(), X + 1e8
     table = survey(session, model, rows_of(model, da.from_array(far, chunks=500), reset=True))
-    cut = Cut(np.array([[1e8, 1e8], [1e8 + 9, 1e8 + 7]]), table.center)
-    found = reference_from(cut, result_of(session, cross_products(session, table, cut)))
-    mine = far[found.cut.labels(far) == 0]
+    rule = NearestCenterRule(np.array([[1e8, 1e8], [1e8 + 9, 1e8 + 7]]), table.center)
+    found = reference_from(rule, result_of(session, cross_products(session, table, rule)))
+    mine = far[found.rule.labels(far) == 0]
     exact = np.cov((mine - 1e8).T, bias=True)
     assert_allclose(found.moments.covariances[0], exact, rtol=1e-6)

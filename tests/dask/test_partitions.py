@@ -24,7 +24,7 @@ def session(client):
         yield session
 
 
-def look_at(session, table):
+def survey_columns(session, table):
     return survey(session, BaseEstimator(), rows_of(BaseEstimator(), table, reset=True))
 
 
@@ -37,7 +37,7 @@ def unknown_chunks(values, chunks):
 @pytest.mark.parametrize("chunks", [(1000, 3), (137, 2), ((0, 1, 0, 999), (1, 1, 1))])
 def test_means_and_lengths_for_unknown_chunks(session, chunks, dtype):
     values = X.astype(dtype)
-    table = look_at(session, unknown_chunks(values, chunks))
+    table = survey_columns(session, unknown_chunks(values, chunks))
     lengths = da.core.normalize_chunks(chunks, X.shape)[0]
     assert table.rows.chunks == (lengths, (3,))
     assert table.rows.dtype == dtype
@@ -47,7 +47,7 @@ def test_means_and_lengths_for_unknown_chunks(session, chunks, dtype):
 
 
 def test_variances_far_from_zero(session):
-    table = look_at(session, da.from_array(X + 1e9, chunks=(100, 3)))
+    table = survey_columns(session, da.from_array(X + 1e9, chunks=(100, 3)))
     assert_allclose(table.mean_variance, (X + 1e9).var(axis=0).mean(), rtol=1e-9)
 
 
@@ -82,7 +82,7 @@ def test_a_value_that_is_not_finite_is_named_by_partition_row_and_column(session
     values[[417, 900], 1] = value
     sentence = rf"{word}.* in row 17 of partition 4 \(row 417 of all\), column 1: drop or fill"
     with pytest.raises(ValueError, match=sentence):
-        look_at(session, unknown_chunks(values, (100, 3)))
+        survey_columns(session, unknown_chunks(values, (100, 3)))
 
 
 def test_a_missing_value_of_a_data_frame_is_named(session):
@@ -99,7 +99,7 @@ def test_what_is_no_number_is_named(session):
         rows_of(BaseEstimator(), dd.from_pandas(frame, npartitions=2), reset=True)
     words = da.from_array(np.array([[1.0], [2.0], ["three"]], dtype=object), chunks=1)
     with pytest.raises(ValueError, match=r"no number in partition 2 \(.*three"):
-        look_at(session, words)
+        survey_columns(session, words)
 
 
 @pytest.mark.parametrize(
@@ -118,13 +118,15 @@ def test_what_is_no_table_is_refused_before_any_work(table, error, sentence):
 
 def test_too_few_rows_and_too_large_numbers_are_refused(session):
     with pytest.raises(ValueError, match="X has 1 row in 1 partition: at least two"):
-        look_at(session, da.zeros((1, 2)))
+        survey_columns(session, da.zeros((1, 2)))
     with pytest.raises(ValueError, match="squares overflow float32"):
-        look_at(session, da.from_array(np.array([[1e30], [-1e30]], dtype=np.float32), chunks=1))
+        survey_columns(
+            session, da.from_array(np.array([[1e30], [-1e30]], dtype=np.float32), chunks=1)
+        )
 
 
 def test_rows_are_picked_by_number(session):
-    table = look_at(session, unknown_chunks(X, (77, 2)))
+    table = survey_columns(session, unknown_chunks(X, (77, 2)))
     sets = (np.array([0, 76, 77, 500, 999]), np.array([], dtype=np.int64), np.arange(1000))
     for n_values in (1, 1e12):  # neighbours together, or one by one
         picked = pick_rows(session, table, shared("numbers", sets), len(sets), n_values)

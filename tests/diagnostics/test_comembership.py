@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bbclust import BBC
 from bbclust.datasets import load_iris, make_paper_dataset
-from bbclust.diagnostics.comembership import share_together
+from bbclust.diagnostics.comembership import comembership_rates
 from bbclust.stages.voting import largest_memberships
 
 IRIS = load_iris().data
@@ -23,7 +23,7 @@ def test_share_together_of_a_small_case():
     first, second = np.array([0, 1, 2, 0, 3]), np.array([1, 2, 2, 2, 3])
     # rows 1 and 2: replicas 1 and 2 of the three that label both; nobody labels row 3
     expected = [3 / 4, 2 / 3, 1, 1 / 3, np.nan]
-    np.testing.assert_array_equal(share_together(labels, first, second), expected)
+    np.testing.assert_array_equal(comembership_rates(labels, first, second), expected)
 
 
 def test_replica_labels_are_the_nearest_centres(model):

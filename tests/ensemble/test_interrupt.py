@@ -13,7 +13,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from bbclust import BBC
-from bbclust.ensemble import predictors as voters
+from bbclust.ensemble import predictors as predictors
 from bbclust.ensemble import run as ensemble
 
 pytestmark = pytest.mark.skipif(
@@ -145,7 +145,7 @@ def test_an_interrupt_while_results_are_published_leaves_none(monkeypatch):
 
     model = BBC(3, n_replicas=100, random_state=0)
     with monkeypatch.context() as patch:
-        patch.setattr(voters.CenterVoters, "vote", press_ctrl_c)
+        patch.setattr(predictors.CenterPredictors, "vote", press_ctrl_c)
         with pytest.raises(KeyboardInterrupt):
             model.fit(SMALL, sample_weight=np.arange(60) % 3)
     assert_clean(model)
@@ -159,7 +159,7 @@ def test_an_interrupt_while_additions_are_published_leaves_the_model_as_it_was(m
     weights = np.arange(60) % 3
     model = BBC(3, n_replicas=200, random_state=0).fit(SMALL, sample_weight=weights)
     with monkeypatch.context() as patch:
-        patch.setattr(voters.CenterVoters, "vote", press_ctrl_c)
+        patch.setattr(predictors.CenterPredictors, "vote", press_ctrl_c)
         with pytest.raises(KeyboardInterrupt):
             model.add_replicas(50)
     model.add_replicas(20)

@@ -18,12 +18,12 @@ from bbclust import BBC, load_model
 from bbclust.datasets import load_iris
 from bbclust.io.archive import (
     MAX_EXPANSION,
-    Sealed,
-    SealedFileError,
-    read_sealed,
-    seal,
-    unseal,
-    write_sealed,
+    Archive,
+    ArchiveError,
+    pack,
+    read_archive,
+    unpack,
+    write_archive,
 )
 from bbclust.io.model_file import read_model
 
@@ -45,7 +45,7 @@ def refused(tmp_path):
 
     def load(data):
         path.write_bytes(data)
-        with pytest.raises(SealedFileError) as raised:
+        with pytest.raises(ArchiveError) as raised:
             load_model(path)
         assert isinstance(raised.value, ValueError)
         sentence = str(raised.value)
@@ -67,7 +67,7 @@ def members_of(data):
 
 
 def pack(members, method=zipfile.ZIP_DEFLATED):
-    """A sealed file of any members, given as pairs."""
+    """A archive file of any members, given as pairs."""
     buffer = io.BytesIO()
     with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w", method) as archive:
         warnings.simplefilter("ignore")  # of two members of the same name
@@ -78,11 +78,11 @@ def pack(members, method=zipfile.ZIP_DEFLATED):
 
 
 def edited(data, edit):
-    """The file with its header and arrays changed by a function, and sealed again."""
-    sealed = unseal(data, "model", 1)
-    header, arrays = json.loads(json.dumps(sealed.header)), dict(sealed.arrays)
+    """The file with its header and arrays changed by a function, and archive again."""
+    archive = unpack(data, "model", 1)
+    header, arrays = json.loads(json.dumps(archive.header)), dict(archive.arrays)
     edit(header, arrays)
-    return seal(Sealed("model", 1, header, arrays))
+    return pack(Archive("model", 1, header, arrays))
 
 
 # --- damage ---------------------------------------------------------------------------------------
@@ -116,13 +116,13 @@ def test_a_thousand_damaged_files_are_refused(good, refused, seed):
 
 
 def load_ok(data):
-    return unseal(data, "model", 1).header["estimator"] == "BBC"
+    return unpack(data, "model", 1).header["estimator"] == "BBC"
 
 
 def test_every_single_byte_matters(good):
     for i in range(len(good)):
-        with pytest.raises(SealedFileError):
-            unseal(good[:i] + bytes([good[i] ^ 0x20]) + good[i + 1 :], "model", 1)
+        with pytest.raises(ArchiveError):
+            unpack(good[:i] + bytes([good[i] ^ 0x20]) + good[i + 1 :], "model", 1)
 
 
 def test_damage_with_a_matching_checksum_never_crashes(good, tmp_path, seed):
@@ -135,7 +135,7 @@ def test_damage_with_a_matching_checksum_never_crashes(good, tmp_path, seed):
         path.write_bytes(reseal(corrupt((good, stored)[i % 2], generator)))
         try:
             model = load_model(path)
-        except SealedFileError:
+        except ArchiveError:
             outcomes["refused"] += 1
         else:
             assert model.predict_proba(np.zeros((3, 4))).shape == (3, 3)
@@ -169,7 +169,7 @@ def test_a_header_of_something_else_is_refused(content, refused):
 
 
 def test_a_folder_and_a_missing_file_are_not_models(tmp_path):
-    with pytest.raises(SealedFileError, match="it is not a file"):
+    with pytest.raises(ArchiveError, match="it is not a file"):
         load_model(tmp_path)
     with pytest.raises(FileNotFoundError):
         load_model(tmp_path / "nowhere.bbc")
@@ -178,23 +178,23 @@ def test_a_folder_and_a_missing_file_are_not_models(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(SealedFileError, match="it is not a file"):
+    with pytest.raises(ArchiveError, match="it is not a file"):
         load_model(tmp_path / "pipe")
 
 
 def test_a_sealed_file_of_another_kind_is_refused(refused):
-    assert "another kind, 'cell'" in refused(seal(Sealed("cell", 1, {}, {})))
+    assert "another kind, 'cell'" in refused(pack(Archive("cell", 1, {}, {})))
 
 
 def test_a_newer_schema_says_so(good, refused):
-    sealed = unseal(good, "model", 1)
-    newer = Sealed("model", 2, sealed.header, sealed.arrays)
-    assert "schema 2 and this version of bbclust knows those up to 1" in refused(seal(newer))
+    archive = unpack(good, "model", 1)
+    newer = Archive("model", 2, archive.header, archive.arrays)
+    assert "schema 2 and this version of bbclust knows those up to 1" in refused(pack(newer))
 
 
 @pytest.mark.parametrize("schema", [0, -1, True, None, "1", 1.5])
 def test_an_impossible_schema_is_refused(schema, refused):
-    refused(seal(Sealed("model", schema, {}, {})))
+    refused(pack(Archive("model", schema, {}, {})))
 
 
 # --- attackers ------------------------------------------------------------------------------------
@@ -472,8 +472,8 @@ def test_the_file_that_is_edited_in_these_tests_is_good(good, tmp_path):
 )
 def test_arrays_come_back_as_they_were(values, tmp_path):
     path = tmp_path / "file"
-    write_sealed(path, Sealed("test", 3, {"a": [1, None]}, {"values": values}))
-    found = read_sealed(path, "test", 3)
+    write_archive(path, Archive("test", 3, {"a": [1, None]}, {"values": values}))
+    found = read_archive(path, "test", 3)
     assert found.header == {"a": [1, None]}
     assert found.schema == 3
     mine = found.arrays["values"]
@@ -485,18 +485,18 @@ def test_arrays_come_back_as_they_were(values, tmp_path):
 
 
 def test_arrays_that_shrink_too_well_are_not_compressed():
-    zeros = Sealed("test", 1, {}, {"zeros": np.zeros(100_000)})
-    assert len(seal(zeros)) * MAX_EXPANSION > 800_000
-    assert (unseal(seal(zeros), "test", 1).arrays["zeros"] == 0).all()
+    zeros = Archive("test", 1, {}, {"zeros": np.zeros(100_000)})
+    assert len(pack(zeros)) * MAX_EXPANSION > 800_000
+    assert (unpack(pack(zeros), "test", 1).arrays["zeros"] == 0).all()
     noise = np.round(np.random.default_rng(0).normal(size=100_000), 1)
-    assert len(seal(Sealed("test", 1, {}, {"noise": noise}))) < 400_000
+    assert len(pack(Archive("test", 1, {}, {"noise": noise}))) < 400_000
 
 
 def test_arrays_of_other_types_are_not_written():
     with pytest.raises(TypeError, match="arrays of <U1 are not stored"):
-        seal(Sealed("test", 1, {}, {"words": np.array(["a"])}))
+        pack(Archive("test", 1, {}, {"words": np.array(["a"])}))
 
 
 def test_numbers_that_json_does_not_know_are_not_written():
     with pytest.raises(ValueError, match="JSON compliant"):
-        seal(Sealed("test", 1, {"a": float("nan")}, {}))
+        pack(Archive("test", 1, {"a": float("nan")}, {}))

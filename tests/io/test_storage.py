@@ -312,7 +312,7 @@ def test_voters_that_are_not_centres_are_refused(model, tmp_path):
 
     other = clone(model)
     vars(other).update(vars(model))
-    other._voters = OtherVoters()
+    other._predictors = OtherVoters()
     with pytest.raises(ValueError, match="holds centres only"):
         other.save(tmp_path / "model.bbc")
     assert os.listdir(tmp_path) == []

@@ -19,6 +19,7 @@ from reproduction.readings import on_the_six, printed_bits, summarize_reading
 from reproduction.results import read_results, shortened, write_results
 from reproduction.spread import share_below, spread, wilson
 from reproduction.studies import STUDIES, choose_studies
+from reproduction.study_context import DATASETS, K_VALUES, TRUE_K, StudyContext
 from reproduction.table_2 import OneComponentPerReplica, compare_tables, count_inside
 from reproduction.value_table import (
     at_true_k_and_elsewhere,
@@ -26,7 +27,6 @@ from reproduction.value_table import (
     count_central,
     lead_of_true_k,
 )
-from reproduction.workshop import DATASETS, K_VALUES, TRUE_K, Workshop
 from typer.testing import CliRunner
 
 from bbclust.cli.app import app
@@ -287,7 +287,7 @@ def number_everywhere(tens, number, draw, random_state):
 
 
 def test_draws_of_the_six_data_sets_come_last():
-    found = on_the_six(Workshop("quick", n_jobs=1), "numbers", number_everywhere, 3, 10)
+    found = on_the_six(StudyContext("quick", n_jobs=1), "numbers", number_everywhere, 3, 10)
     assert found.shape == (2, 6, len(K_VALUES), 3)
     assert_array_equal(found[0, :, 0, :], [[n, 10 + n, 20 + n] for n in DATASETS])
 
@@ -408,9 +408,9 @@ def test_the_page_begins_with_what_holds_and_what_does_not():
 
 
 def test_seeds_change_the_methods_and_not_the_data():
-    one, two = Workshop(seed=1), Workshop(seed=2)
+    one, two = StudyContext(seed=1), StudyContext(seed=2)
     assert one.random_state(0) != two.random_state(0)
-    assert one.random_state(0) == Workshop(seed=1).random_state(0)
+    assert one.random_state(0) == StudyContext(seed=1).random_state(0)
     points = [run(["figure-2"], seed=seed)["studies"]["figure-2"]["points"] for seed in (1, 2)]
     assert points[0] == points[1]
 

@@ -388,7 +388,7 @@ def test_other_versions_and_instruction_sets_are_refused(name, folder, monkeypat
 
 def test_the_instruction_set_and_version_are_part_of_the_fingerprint(tmp_path):
     select(tmp_path)
-    header = checkpoint.read_sealed(tmp_path / "settings", "checkpoint", 1).header
+    header = checkpoint.read_archive(tmp_path / "settings", "checkpoint", 1).header
     assert header["instruction set"] in ("portable", "avx2", "avx512")
     assert header["bbclust"].count(".") == 2
 

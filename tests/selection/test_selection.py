@@ -27,7 +27,7 @@ from bbclust.selection.null_data import draw_null
 from bbclust.stages.bootstrap import Resampling
 from bbclust.stages.entropies import pair_doubts
 from bbclust.stages.table import make_table
-from bbclust.stages.voting import count_votes, memberships, pair_doubt_moves, standard_error
+from bbclust.stages.voting import count_votes, memberships, pair_doubt_influence, standard_error
 
 QUICK = BBC(n_replicas=60, n_init=2)
 
@@ -79,7 +79,7 @@ def test_same_bits_for_any_company_order_and_number_of_threads():
     for scale in (1.0, 2.0):
         mine, other = alone.cell(4, scale), among.cell(4, scale)
         assert mine.mean_entropy == other.mean_entropy
-        assert (mine.max_pairwise_entropy_moves == other.max_pairwise_entropy_moves).all()
+        assert (mine.max_pairwise_entropy_influence == other.max_pairwise_entropy_influence).all()
         assert (mine.pair_doubts == other.pair_doubts).all()
 
 
@@ -137,7 +137,7 @@ def test_error_of_doubt_matches_the_spread_over_repetitions():
         labels = (u > np.cumsum(probabilities, axis=1)).sum(axis=2).clip(max=2).astype(np.int16)
         counts = count_votes(labels, 3)
         values.append(pair_doubts(memberships(counts), weights)[0, 1])
-        errors.append(standard_error(pair_doubt_moves(labels, counts, weights, (0, 1))))
+        errors.append(standard_error(pair_doubt_influence(labels, counts, weights, (0, 1))))
     assert np.mean(errors) == pytest.approx(np.std(values), rel=0.2)
 
 
@@ -161,9 +161,9 @@ def test_at_the_floor_the_largest_wins():
 
 
 def test_noise_wins_sum_to_one_and_follow_the_gap():
-    clear = scores([0.0, 3.0, 3.0], noise=0.1).noise_wins(1)
+    clear = scores([0.0, 3.0, 3.0], noise=0.1).bootstrap_win_rates(1)
     assert clear[2] == 1.0
-    close = scores([0.0, 0.01, 3.0], noise=0.5).noise_wins(1)
+    close = scores([0.0, 0.01, 3.0], noise=0.5).bootstrap_win_rates(1)
     assert sum(close.values()) == pytest.approx(1)
     assert 0.2 < close[3] < 0.8
     assert tied(2, close) == (2, 3)

@@ -11,11 +11,11 @@ from bbclust import entropy, pairwise_entropy
 from bbclust.stages.entropies import worst_pair
 from bbclust.stages.voting import (
     count_votes,
-    mean_entropy_moves,
+    mean_entropy_influence,
     membership_se,
     memberships,
     nearest_center,
-    pairwise_entropy_moves,
+    pairwise_entropy_influence,
     standard_error,
     vote_by_centers,
 )
@@ -160,10 +160,10 @@ def test_standard_errors_match_the_spread_over_repetitions():
         labels, counts = simulate(probabilities, 0.5, 200, generator)
         u = counts / counts.sum(axis=1, keepdims=True)
         means.append(np.average(entropy(u), weights=weights))
-        errors.append(standard_error(mean_entropy_moves(labels, counts, weights)))
+        errors.append(standard_error(mean_entropy_influence(labels, counts, weights)))
         pair_means.append(pairwise_entropy(u, sample_weight=weights)[0, 1])
         pair_errors.append(
-            standard_error(pairwise_entropy_moves(labels, counts, weights, pair=(0, 1)))
+            standard_error(pairwise_entropy_influence(labels, counts, weights, pair=(0, 1)))
         )
     assert np.mean(errors) == pytest.approx(np.std(means), rel=0.2)
     assert np.mean(pair_errors) == pytest.approx(np.std(pair_means), rel=0.2)
@@ -172,7 +172,7 @@ def test_standard_errors_match_the_spread_over_repetitions():
 def test_standard_error_of_one_replica_is_unknown_and_of_unanimous_votes_zero():
     labels = np.zeros((1, 4), dtype=np.int16)
     counts = np.array([[1, 0]] * 4, dtype=np.int32)
-    assert np.isnan(standard_error(mean_entropy_moves(labels, counts, np.ones(4))))
+    assert np.isnan(standard_error(mean_entropy_influence(labels, counts, np.ones(4))))
     labels, counts = np.zeros((9, 4), dtype=np.int16), 9 * counts
-    assert standard_error(mean_entropy_moves(labels, counts, np.ones(4))) == 0
-    assert standard_error(pairwise_entropy_moves(labels, counts, np.ones(4), pair=(0, 1))) == 0
+    assert standard_error(mean_entropy_influence(labels, counts, np.ones(4))) == 0
+    assert standard_error(pairwise_entropy_influence(labels, counts, np.ones(4), pair=(0, 1))) == 0

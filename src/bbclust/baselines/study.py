@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator
 
 from bbclust import validation as check
 from bbclust.stages.kmeans import cluster_reference
-from bbclust.stages.random_streams import Stage, root_seed, stream_generator
-from bbclust.stages.table import Floats, Table, make_table
+from bbclust.stages.random_streams import Stage, fixed_sample, root_seed
+from bbclust.stages.table import Table, count_distinct_rows, make_table
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int32]
@@ -64,7 +64,7 @@ class Study:
         self.k_values = k_values
         self.seed = seed
         self.n_jobs = n_jobs
-        self.n_distinct = count_distinct(table.rows, max(k_values) + 1)
+        self.n_distinct = count_distinct_rows(table.rows, max(k_values) + 1)
         self._partitions: dict[int, Labels | None] = {}
         self._samples: dict[int, Study] = {}
         self._kept: dict[Hashable, Any] = {}
@@ -94,8 +94,7 @@ class Study:
         """Row numbers of a fixed random sample; None when all rows are to be read."""
         if size is None or self.table.n <= size:
             return None
-        generator = stream_generator(self.seed, Stage.EVALUATION)
-        return np.sort(generator.choice(self.table.n, size, replace=False, shuffle=False))
+        return fixed_sample(self.table.n, size, self.seed, Stage.EVALUATION)
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """What was computed under this key, for methods that read the same costly numbers."""
@@ -161,7 +160,7 @@ def refuse_nothing(study: Study, name: str, scores: Sized, needs: str) -> None:
     if len(scores) == 0:
         asked = ", ".join(str(k) for k in study.k_values[:5])
         asked += ", ..." if len(study.k_values) > 5 else ""
-        distinct = count_distinct(study.table.rows, study.table.n)
+        distinct = count_distinct_rows(study.table.rows, study.table.n)
         raise NothingToScoreError(
             f"{name} can score none of the K's asked for ({asked}): it needs {needs}, and X has "
             f"{study.table.n} rows, {distinct} of them distinct."
@@ -206,13 +205,3 @@ def _check_partition(partitions: Partitions, k: int, n: int) -> Labels:
     if len(names) != k:
         raise ValueError(f"partitions[{k}] names {len(names)} clusters: it must name {k}.")
     return codes.astype(np.int32)
-
-
-def count_distinct(rows: Floats, enough: int) -> int:
-    """Number of distinct rows, or some number of at least ``enough``."""
-    distinct = 0
-    for some in (rows[: 4 * enough + 100], rows):
-        distinct = len(np.unique(some, axis=0))
-        if distinct >= enough:
-            break
-    return distinct

@@ -15,7 +15,7 @@ from bbclust.cli.commands.predict import predict
 from bbclust.cli.commands.report import report
 from bbclust.cli.commands.reproduce import reproduce
 from bbclust.cli.commands.select import select
-from bbclust.cli.output.errors import told_in_one_sentence
+from bbclust.cli.output.errors import handle_errors
 
 app = typer.Typer(
     name="bbclust",
@@ -24,7 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (analyze, fit, select, predict, compare, report, demo, reproduce):
-    app.command()(told_in_one_sentence(command))
+    app.command()(handle_errors(command))
 
 
 def _print_version(wanted: bool) -> None:

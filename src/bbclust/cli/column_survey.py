@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from bbclust.dask.partitioned.measuring import Measured
-    from bbclust.dask.partitioned.parquet import Piece
+    from bbclust.dask.partitioned.parquet import RowGroups
 
 # Rows that stand for all in the report and in the summary.
 SAMPLE = 100_000
@@ -24,14 +24,14 @@ PARTITIONS_IN_MEMORY = 10  # what a task makes of a partition, in copies of it
 
 
 @dataclass(frozen=True)
-class LookedAt:
+class ColumnSurvey:
     """A table after one look at all of it.
 
     Attributes
     ----------
     table : ParquetTable
         Without columns that do not vary.
-    pieces : tuple of Piece
+    row_groups : tuple of RowGroups
         Its partitions.
     scaling : Scaling
     rows : dask.array.Array of shape (n, d)
@@ -43,7 +43,7 @@ class LookedAt:
     """
 
     table: ParquetTable
-    pieces: tuple[Piece, ...]
+    row_groups: tuple[RowGroups, ...]
     scaling: Scaling
     rows: Array
     numbers: npt.NDArray[Any]
@@ -55,19 +55,19 @@ class LookedAt:
         return len(self.sample) < int(self.rows.shape[0])
 
 
-def look_at(client: Client, table: ParquetTable, scale: str, seed: int) -> LookedAt:
+def survey_columns(client: Client, table: ParquetTable, scale: str, seed: int) -> ColumnSurvey:
     """Measure the columns, take a sample, and leave out columns that do not vary."""
     import numpy as np
 
     from bbclust.dask.partitioned.measuring import measure
-    from bbclust.dask.partitioned.parquet import rows_of_pieces
+    from bbclust.dask.partitioned.parquet import rows_of_row_groups
     from bbclust.stages.random_streams import root_seed
 
-    pieces = tuple(table.pieces())
-    _check_pieces(client, table, max(piece.n_rows for piece in pieces))
+    row_groups = tuple(table.row_groups())
+    _check_row_groups(client, table, max(row_group.n_rows for row_group in row_groups))
     at_most = max(min(SAMPLE, SAMPLE_VALUES // len(table.columns)), 1)
     try:
-        rows = rows_of_pieces(pieces, table.columns, table.dtype)
+        rows = rows_of_row_groups(row_groups, table.columns, table.dtype)
         found = measure(client, rows, at_most, root_seed(seed))
     except FileNotFoundError as error:
         raise CommandError(
@@ -86,11 +86,11 @@ def look_at(client: Client, table: ParquetTable, scale: str, seed: int) -> Looke
     varies = np.array([name not in constant for name in table.columns])
     table = table.without(constant)
     scaling = _scaling(table, scale, found, varies)
-    rows = rows_of_pieces(pieces, table.columns, table.dtype)
+    rows = rows_of_row_groups(row_groups, table.columns, table.dtype)
     original = np.ascontiguousarray(found.sample.rows[:, varies], dtype=table.dtype)
-    return LookedAt(
+    return ColumnSurvey(
         table,
-        pieces,
+        row_groups,
         scaling,
         rows.map_blocks(scaling.apply, dtype=rows.dtype, meta=rows._meta),
         found.sample.numbers,
@@ -99,7 +99,7 @@ def look_at(client: Client, table: ParquetTable, scale: str, seed: int) -> Looke
     )
 
 
-def _check_pieces(client: Client, table: ParquetTable, largest: int) -> None:
+def _check_row_groups(client: Client, table: ParquetTable, largest: int) -> None:
     """Refuse row groups that no worker has the memory for."""
     from dask.utils import format_bytes
 

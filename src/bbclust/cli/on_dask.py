@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bbclust.cli.column_survey import LookedAt, look_at
+from bbclust.cli.column_survey import ColumnSurvey, survey_columns
 from bbclust.cli.dask_options import ClusterOptions, cluster_sentences, opened
 from bbclust.cli.input.parquet_files import ParquetTable, open_parquet
 from bbclust.cli.input.preparation import Source
-from bbclust.cli.output.errors import CommandError, library_sentences, naming
+from bbclust.cli.output.errors import CommandError, library_sentences, prefix_errors_with
 from bbclust.cli.output.progress import Progress, watch
 from bbclust.cli.output.results import save_model
 from bbclust.cli.output.resuming import finished_summary, resumable
@@ -93,9 +93,9 @@ def _analyse(
 ) -> dict[str, Any]:
     """All results of a table, in the workspace; its summary."""
     notes = Notes()
-    with notes.taken(), naming(table.name), library_sentences():
+    with notes.taken(), prefix_errors_with(table.name), library_sentences():
         progress.begin("measuring the columns")
-        looked_at = look_at(client, table, scale, method.seed)
+        looked_at = survey_columns(client, table, scale, method.seed)
         fitted = _fit(client, looked_at, method, work.checkpoint, progress)
     baselines = None
     if fitted.selector is not None and not method.fast:
@@ -135,7 +135,7 @@ class Fitted:
 
 
 def _fit(
-    client: Client, looked_at: LookedAt, method: Method, checkpoint: Path, progress: Progress
+    client: Client, looked_at: ColumnSurvey, method: Method, checkpoint: Path, progress: Progress
 ) -> Fitted:
     """Choose K if there is a choice, and cluster all rows."""
     from bbclust.dask import DaskBBC, DaskKSelector
@@ -157,25 +157,25 @@ def _fit(
 
 
 def _write_assignments(
-    directory: Path, looked_at: LookedAt, model: DaskBBC, progress: Progress
+    directory: Path, looked_at: ColumnSurvey, model: DaskBBC, progress: Progress
 ) -> Totals:
-    from bbclust.dask.partitioned.assignments import Names, write_assignments
+    from bbclust.dask.partitioned.assignments import RowIds, write_assignments
     from bbclust.report.sentences import CLEAR_SHARE
 
-    pieces, folder = looked_at.pieces, directory / ASSIGNMENTS
+    row_groups, folder = looked_at.row_groups, directory / ASSIGNMENTS
     folder.mkdir()
-    names = Names(pieces, looked_at.table.id)
+    names = RowIds(row_groups, looked_at.table.id)
     totals = write_assignments(model, folder, names, CLEAR_SHARE, progress.callback())
-    missing = len(pieces) - sum(1 for _ in folder.iterdir())
+    missing = len(row_groups) - sum(1 for _ in folder.iterdir())
     if missing:
         raise CommandError(
-            f"{missing:,} of {len(pieces):,} files that workers wrote are not in {folder}: give "
+            f"{missing:,} of {len(row_groups):,} files that workers wrote are not in {folder}: give "
             "--out a directory that all machines share."
         )
     return totals
 
 
-def _names_of_sample(directory: Path, looked_at: LookedAt) -> list[Any] | None:
+def _names_of_sample(directory: Path, looked_at: ColumnSurvey) -> list[Any] | None:
     """What the rows of the sample are called, out of the files that hold it."""
     import numpy as np
     import pyarrow.parquet as pq
@@ -183,23 +183,23 @@ def _names_of_sample(directory: Path, looked_at: LookedAt) -> list[Any] | None:
     if looked_at.table.id is None:
         return None
     names: list[Any] = []
-    ends = np.cumsum([piece.n_rows for piece in looked_at.pieces])
+    ends = np.cumsum([row_group.n_rows for row_group in looked_at.row_groups])
     starts = np.searchsorted(looked_at.numbers, [0, *ends])
-    for part, end, piece, first, last in zip(
+    for part, end, row_group, first, last in zip(
         sorted((directory / ASSIGNMENTS).iterdir()),
         ends,
-        looked_at.pieces,
+        looked_at.row_groups,
         starts,
         starts[1:],
         strict=False,
     ):
-        places = looked_at.numbers[first:last] - (end - piece.n_rows)
+        places = looked_at.numbers[first:last] - (end - row_group.n_rows)
         names += pq.read_table(part, columns=["id"]).column(0).take(places).to_pylist()
     return names
 
 
 def _gather(
-    directory: Path, looked_at: LookedAt, selector: DaskKSelector | None, totals: Totals
+    directory: Path, looked_at: ColumnSurvey, selector: DaskKSelector | None, totals: Totals
 ) -> Analysis:
     """What the report tells: counts of all rows, and a sample of them."""
     from bbclust.estimators.load_model import load_model

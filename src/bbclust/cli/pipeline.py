@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bbclust.cli.input.preparation import Prepared
-from bbclust.cli.output.errors import library_sentences, naming
+from bbclust.cli.output.errors import library_sentences, prefix_errors_with
 from bbclust.cli.output.progress import Progress, watch
 from bbclust.cli.output.results import (
     NO_REPORT,
@@ -101,7 +101,7 @@ def analyse(
 
     notes = Notes()
     baselines = None
-    with notes.taken(), naming(prepared.source), library_sentences():
+    with notes.taken(), prefix_errors_with(prepared.source), library_sentences():
         if method.chooses:
             estimator: FittedEnsemble | KSelector = _choose(prepared, method, checkpoint, progress)
         else:
@@ -135,13 +135,10 @@ def ask_other_methods(
 ) -> list[KChoice] | None:
     """What the classical methods say about K, on a sample of a large table."""
     from bbclust.baselines import compare_baselines
-    from bbclust.stages.random_streams import Stage, stream_generator
+    from bbclust.stages.random_streams import Stage, fixed_sample
 
     if len(X) > COMPARED_ROWS:
-        generator = stream_generator(method.seed, Stage.SELECTION_SAMPLE, 1)
-        kept = generator.choice(len(X), COMPARED_ROWS, replace=False, shuffle=False)
-        kept.sort()
-        X = X[kept]
+        X = X[fixed_sample(len(X), COMPARED_ROWS, method.seed, Stage.SELECTION_SAMPLE, 1)]
         notes.sentences.append(
             f"The other methods saw a sample of {COMPARED_ROWS:,} rows, since some of them compare "
             "every row with every other."

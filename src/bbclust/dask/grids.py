@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from bbclust.dask.cluster.session import Ended, Lost, Session, Shared, Tasks
+from bbclust.dask.cluster.session import FinishedTask, LostResult, Session, Shared, Tasks
 from bbclust.ensemble.job import Plan
 from bbclust.priors import PreparedPrior
 from bbclust.selection.grid import Cell, Grid, GridJob, find_reference, run_cell
@@ -41,7 +41,7 @@ def run_grids_on_workers(session: Session, jobs: Iterable[GridJob]) -> Iterator[
             if first.is_done:
                 yield under_way.popleft().gather()
                 continue
-            ended: Ended = next(iter(tasks))
+            ended: FinishedTask = next(iter(tasks))
             ended.purpose.grid.take(ended)
 
 
@@ -94,17 +94,19 @@ class _GridUnderWay:
             (self._cells[k, scale] for k in job.k_values for scale in job.prior_scales),
         )
 
-    def take(self, ended: Ended) -> None:
+    def take(self, ended: FinishedTask) -> None:
         """Keep what a task has found, and start what that allows."""
         purpose = ended.purpose
         found = (
-            ended.result if isinstance(ended.result, Lost) else self._session.fetch(ended.result)
+            ended.result
+            if isinstance(ended.result, LostResult)
+            else self._session.fetch(ended.result)
         )
-        if isinstance(found, Lost):
-            self._shared.may_be_gone()
+        if isinstance(found, LostResult):
+            self._shared.invalidate_if_lost()
             self._start(purpose)
             return
-        self._shared.was_of_use()
+        self._shared.reset_send_count()
         if purpose.scale is None:
             self._job.store.keep_reference(found)
             self._go_on_with(found)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from distributed import Future
 
 from bbclust.dask.cluster.pickling import check_sendable
-from bbclust.dask.cluster.session import Lost, Session, Shared, Tasks
+from bbclust.dask.cluster.session import LostResult, Session, Shared, Tasks
 from bbclust.ensemble.job import Replicas, join
 from bbclust.ensemble.run import Progress, block_size, run_block
 from bbclust.estimators.base import Run
@@ -52,14 +52,14 @@ class Replication:
 
 
 @dataclass(frozen=True)
-class Piece:
+class BlockNode:
     """A node of the tree over some blocks: 2^level neighbours, fewer at the end.
 
     Examples
     --------
-    >>> list(Piece(level=1, index=2).blocks(n_blocks=10))
+    >>> list(BlockNode(level=1, index=2).blocks(n_blocks=10))
     [4, 5]
-    >>> list(Piece(level=2, index=2).blocks(n_blocks=10))
+    >>> list(BlockNode(level=2, index=2).blocks(n_blocks=10))
     [8, 9]
     """
 
@@ -72,23 +72,23 @@ class Piece:
         return range(min(first, n_blocks), min(last, n_blocks))
 
     @property
-    def sibling(self) -> Piece:
-        return Piece(self.level, self.index ^ 1)
+    def sibling(self) -> BlockNode:
+        return BlockNode(self.level, self.index ^ 1)
 
     @property
-    def parent(self) -> Piece:
-        return Piece(self.level + 1, self.index // 2)
+    def parent(self) -> BlockNode:
+        return BlockNode(self.level + 1, self.index // 2)
 
 
 class _Tree:
-    """Blocks under way, and the pieces that are done and wait for their sibling."""
+    """Blocks under way, and the nodes that are done and wait for their sibling."""
 
     def __init__(self, session: Session, tasks: Tasks, shared: Shared, blocks: list[range]) -> None:
         self._session = session
         self._tasks = tasks
         self._shared = shared
         self._blocks = blocks
-        self._waiting: dict[Piece, Future] = {}
+        self._waiting: dict[BlockNode, Future] = {}
         self._done: set[int] = set()
 
     def grow(self, progress: Progress) -> Replicas:
@@ -97,65 +97,65 @@ class _Tree:
             self._start_block(block)
         while True:
             self._wait(progress)
-            pieces = sorted(self._waiting, key=lambda piece: self._below(piece).start)
-            found = [self._session.fetch(self._waiting[piece]) for piece in pieces]
-            if not any(isinstance(part, Lost) for part in found):
+            nodes = sorted(self._waiting, key=lambda node: self._below(node).start)
+            found = [self._session.fetch(self._waiting[node]) for node in nodes]
+            if not any(isinstance(part, LostResult) for part in found):
                 return join(found)
-            for piece, part in zip(pieces, found, strict=True):
-                if isinstance(part, Lost):
-                    del self._waiting[piece]
-                    self._start_again(piece)
+            for node, part in zip(nodes, found, strict=True):
+                if isinstance(part, LostResult):
+                    del self._waiting[node]
+                    self._start_again(node)
 
     def _wait(self, progress: Progress) -> None:
         enough = False
         for ended in self._tasks:
-            piece = ended.purpose
-            if isinstance(ended.result, Lost):
-                self._start_again(piece)
+            node = ended.purpose
+            if isinstance(ended.result, LostResult):
+                self._start_again(node)
                 continue
-            self._shared.was_of_use()
-            if piece.level == 0 and piece.index not in self._done:
-                self._done.add(piece.index)
+            self._shared.reset_send_count()
+            if node.level == 0 and node.index not in self._done:
+                self._done.add(node.index)
                 enough |= progress(sum(len(self._blocks[block]) for block in self._done))
-            self._add(piece, ended.result)
+            self._add(node, ended.result)
             if enough:
                 self._leave_the_rest()
 
-    def _below(self, piece: Piece) -> range:
-        return piece.blocks(len(self._blocks))
+    def _below(self, node: BlockNode) -> range:
+        return node.blocks(len(self._blocks))
 
     def _start_block(self, block: int) -> None:
         replicas = self._blocks[block]
         name = f"replicas-{replicas.start}-{replicas.stop}"
-        self._tasks.start(Piece(0, block), name, _run_block, self._shared.future(), replicas)
+        self._tasks.start(BlockNode(0, block), name, _run_block, self._shared.future(), replicas)
 
-    def _start_again(self, piece: Piece) -> None:
-        self._shared.may_be_gone()
-        for block in self._below(piece):
+    def _start_again(self, node: BlockNode) -> None:
+        self._shared.invalidate_if_lost()
+        for block in self._below(node):
             self._start_block(block)
 
-    def _add(self, piece: Piece, result: Future) -> None:
-        """Join a piece that is done with its sibling, if that is done too."""
-        while piece.index and not self._below(piece.sibling):
-            piece = piece.parent  # nothing to join it with
-        sibling = self._waiting.pop(piece.sibling, None)
+    def _add(self, node: BlockNode, result: Future) -> None:
+        """Join a node that is done with its sibling, if that is done too."""
+        while node.index and not self._below(node.sibling):
+            node = node.parent  # nothing to join it with
+        sibling = self._waiting.pop(node.sibling, None)
         if sibling is None:
-            self._waiting[piece] = result
+            self._waiting[node] = result
             return
-        parts = (sibling, result) if piece.index % 2 else (result, sibling)
-        below = self._below(piece.parent)
+        parts = (sibling, result) if node.index % 2 else (result, sibling)
+        below = self._below(node.parent)
         name = f"votes-sum-{self._blocks[below[0]].start}-{self._blocks[below[-1]].stop}"
         # before blocks that have not begun, so that their votes do not pile up
-        self._tasks.start(piece.parent, name, _join, *parts, priority=1)
+        self._tasks.start(node.parent, name, _join, *parts, priority=1)
 
     def _leave_the_rest(self) -> None:
         """Keep the blocks that are done up to the first that is not, if there are any."""
         n_first = next((b for b in range(len(self._blocks)) if b not in self._done), None)
         if not n_first:  # none is missing, or the first
             return
-        self._tasks.cancel(lambda piece: self._below(piece).start >= n_first)
-        for piece in [p for p in self._waiting if self._below(p).start >= n_first]:
-            del self._waiting[piece]
+        self._tasks.cancel(lambda node: self._below(node).start >= n_first)
+        for node in [p for p in self._waiting if self._below(p).start >= n_first]:
+            del self._waiting[node]
         self._done = set(range(n_first))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 
-def share_together(
+def comembership_rates(
     replica_labels: Iterable[npt.NDArray[np.integer]],
     first: npt.NDArray[np.integer],
     second: npt.NDArray[np.integer],

@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 
 from bbclust.ensemble.custom_clusterer import Adapter
 from bbclust.ensemble.job import Plan, Replicas
-from bbclust.ensemble.predictors import NamedModel
+from bbclust.ensemble.predictors import AlignedModel
 from bbclust.priors import PreparedPrior
 from bbclust.stages.bootstrap import Replica, draw_replica
 from bbclust.stages.kmeans import Partition, partition_from_labels
@@ -57,7 +57,7 @@ class _Outcome:
     margin: float = 0.0
     inertia: float = float("nan")
     n_iter: int = 1
-    model: NamedModel | None = None
+    model: AlignedModel | None = None
     failure: str | None = None
 
 
@@ -132,7 +132,7 @@ def _run_one(
         _overlap(labels, reference.labels[rows], names, n_clusters),
         _squared_distances(_means(points, drawn, found.labels, names), reference.centers),
     )
-    named = NamedModel(found.model, names, pairing.to_reference)
+    named = AlignedModel(found.model, names, pairing.to_reference)
     aligned = named.rename(found.labels)
     means = _means(points, drawn, aligned, np.arange(n_clusters))
     occupied = ~np.isnan(means[:, 0])

@@ -21,7 +21,7 @@ from bbclust.stages.table import Floats
 
 
 @dataclass(frozen=True)
-class Found:
+class ClusteringResult:
     """One clustering: a label per distinct point, -1 for noise, and what can label others."""
 
     labels: npt.NDArray[np.int64]
@@ -60,7 +60,7 @@ class Adapter:
 
     def cluster(
         self, points: Floats, weights: npt.NDArray[np.float64], n_clusters: int, random_state: int
-    ) -> Found:
+    ) -> ClusteringResult:
         """Cluster weighted points; those of weight zero get -1.
 
         BLAS runs on one thread: on several, it gives other bits.
@@ -86,7 +86,7 @@ class Adapter:
         labels = np.full(len(points), -1, dtype=np.int64)
         distinct, first = np.unique(rows, return_index=True)
         labels[distinct] = given[first]
-        return Found(labels, model if self.predicts else None)
+        return ClusteringResult(labels, model if self.predicts else None)
 
 
 def adapt(clusterer: Any) -> Adapter:

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bbclust.ensemble.custom_clusterer import Adapter
-from bbclust.ensemble.predictors import NamedModel
+from bbclust.ensemble.predictors import AlignedModel
 from bbclust.stages.bootstrap import Resampling
 from bbclust.stages.kmeans import Partition
-from bbclust.stages.random_streams import Stage, stream_generator
+from bbclust.stages.random_streams import Stage, fixed_sample
 
 MAX_EVALUATION_POINTS = 4096
 
@@ -70,7 +70,7 @@ class Replicas:
     abstained : ndarray of shape (B,), int64
         Rows on which a replica could have voted and did not: noise, and clusters without a partner
         in the reference.
-    models : tuple of NamedModel
+    models : tuple of AlignedModel
         The fitted clusterers that can predict; none for the engine's k-means.
     failures : tuple of str
         What clusterers said that failed on a replica; it has no vote.
@@ -84,7 +84,7 @@ class Replicas:
     n_iter: npt.NDArray[np.int32]
     evaluation_labels: npt.NDArray[np.int16]
     abstained: npt.NDArray[np.int64]
-    models: tuple[NamedModel, ...] = ()
+    models: tuple[AlignedModel, ...] = ()
     failures: tuple[str, ...] = ()
 
     @property
@@ -131,8 +131,4 @@ def choose_evaluation_rows(
     n: int, seed: int, at_most: int = MAX_EVALUATION_POINTS
 ) -> npt.NDArray[np.int64]:
     """All rows, or a fixed sample of them: where the votes of every replica are kept."""
-    if n <= at_most:
-        return np.arange(n, dtype=np.int64)
-    generator = stream_generator(seed, Stage.EVALUATION)
-    sample = generator.choice(n, at_most, replace=False, shuffle=False)
-    return np.sort(sample).astype(np.int64)
+    return fixed_sample(n, at_most, seed, Stage.EVALUATION)

@@ -17,7 +17,7 @@ from bbclust.stages.table import Floats, centered
 from bbclust.stages.voting import vote_by_centers
 
 
-class Voters(Protocol):
+class ReplicaPredictors(Protocol):
     """All replicas of a run, ready to vote on any rows in the units of the data."""
 
     def vote(self, X: Floats, *, n_jobs: int = 1) -> npt.NDArray[np.int32]:
@@ -30,7 +30,7 @@ class Voters(Protocol):
 
 
 @dataclass(frozen=True)
-class CenterVoters:
+class CenterPredictors:
     """Each replica votes for the nearest of its centres.
 
     Attributes
@@ -61,7 +61,7 @@ class CenterVoters:
             yield np.where(votes.any(axis=1), votes.argmax(axis=1), -1).astype(np.int32)
 
 
-class NamedModel(NamedTuple):
+class AlignedModel(NamedTuple):
     """A replica's fitted clusterer, and what the reference calls its clusters.
 
     Attributes
@@ -86,10 +86,10 @@ class NamedModel(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ModelVoters:
+class ModelPredictors:
     """Each replica votes by its own fitted clusterer."""
 
-    models: tuple[NamedModel, ...]
+    models: tuple[AlignedModel, ...]
     n_clusters: int
 
     def vote(self, X: Floats, *, n_jobs: int = 1) -> npt.NDArray[np.int32]:

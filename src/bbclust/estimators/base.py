@@ -21,9 +21,9 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from bbclust import validation as check
-from bbclust.diagnostics.comembership import share_together
+from bbclust.diagnostics.comembership import comembership_rates
 from bbclust.ensemble.job import Plan
-from bbclust.ensemble.predictors import Voters
+from bbclust.ensemble.predictors import ReplicaPredictors
 from bbclust.estimators.description import ClusterDescription
 from bbclust.io.saving import NotInFiles, PriorOfFile, SavedToFile
 from bbclust.priors import PreparedPrior
@@ -82,11 +82,11 @@ class FittedEnsemble(
 
     A subclass sets the fitted attributes, and
 
-    - ``_voters``, which vote on any rows;
+    - ``_predictors``, which vote on any rows;
     - ``_votes`` (n, K), the votes on the rows of ``fit``;
     - ``_run``, what the replicas depend on.
 
-    A model that was loaded from a file has ``_voters`` only: what needs the rows of ``fit`` is
+    A model that was loaded from a file has ``_predictors`` only: what needs the rows of ``fit`` is
     refused there with a sentence (:meth:`_rows_of_fit`).
     """
 
@@ -101,7 +101,7 @@ class FittedEnsemble(
     mc_trace_: Any = NotInFiles()
     reference_labels_: Any = NotInFiles()
     prior_: Any = PriorOfFile()
-    _voters: Voters
+    _predictors: ReplicaPredictors
     _votes: npt.NDArray[np.int32]
     _run: Run
 
@@ -115,7 +115,7 @@ class FittedEnsemble(
         X = check.check_table(self, X, reset=False)
         for start in range(0, len(X), ROWS_AT_ONCE):
             rows = X[start : start + ROWS_AT_ONCE]
-            yield rows, self._voters.vote(rows, n_jobs=effective_n_jobs(self.n_jobs))
+            yield rows, self._predictors.vote(rows, n_jobs=effective_n_jobs(self.n_jobs))
 
     def _shares(self, rows: Floats, votes: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
         if votes.any(axis=1).all():
@@ -178,7 +178,7 @@ class FittedEnsemble(
         200
         """
         check_is_fitted(self)
-        return self._voters.labels(check.check_table(self, X, reset=False))
+        return self._predictors.labels(check.check_table(self, X, reset=False))
 
     def comembership(self, pairs: npt.ArrayLike) -> npt.NDArray[np.float64]:
         r"""How often two rows are in the same cluster, by the votes of all replicas.
@@ -212,7 +212,7 @@ class FittedEnsemble(
         pairs = check.check_pairs(pairs, len(self._votes))
         numbers, places = np.unique(pairs, return_inverse=True)
         first, second = places.reshape(pairs.shape).T
-        return share_together(self._voters.labels(run.rows(numbers)), first, second)
+        return comembership_rates(self._predictors.labels(run.rows(numbers)), first, second)
 
     def top_memberships(self, k: int) -> csr_array:
         """The k largest memberships of each row of ``fit``, for models of many clusters.
@@ -290,7 +290,7 @@ class FittedEnsemble(
         return membership_se(self._votes)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_voters")
+        return hasattr(self, "_predictors")
 
     @property
     def _n_features_out(self) -> int:

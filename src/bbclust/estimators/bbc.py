@@ -21,10 +21,10 @@ from bbclust.ensemble.job import (
     join,
     replica_tolerance,
 )
-from bbclust.ensemble.predictors import CenterVoters, ModelVoters, Voters
+from bbclust.ensemble.predictors import CenterPredictors, ModelPredictors, ReplicaPredictors
 from bbclust.ensemble.run import Progress, run_replicas
 from bbclust.estimators.base import FittedEnsemble, Run
-from bbclust.estimators.sklearn_callbacks import Watchable, Watchers
+from bbclust.estimators.sklearn_callbacks import CallbackContext, CallbackSupport
 from bbclust.priors import ElicitedPrior, check_prepared
 from bbclust.stages.bootstrap import RESAMPLINGS, WEIGHTINGS, Resampling
 from bbclust.stages.entropies import entropy, mean_pairwise_entropy, worst_pair
@@ -35,7 +35,7 @@ from bbclust.stages.table import Floats, Table, centered, make_table
 from bbclust.stages.voting import (
     memberships,
     nearest_center,
-    pairwise_entropy_moves,
+    pairwise_entropy_influence,
     standard_error,
 )
 
@@ -44,7 +44,7 @@ AUTO_CAP = 5_000
 FEW_VOTES = 20
 
 
-class BBC(Watchable, FittedEnsemble):
+class BBC(CallbackSupport, FittedEnsemble):
     """Bayesian Bagged Clustering: memberships from votes of bootstrap replicas.
 
     k-means partitions the data and elicits a Gaussian-mixture prior; the proper Bayesian bootstrap
@@ -143,7 +143,7 @@ class BBC(Watchable, FittedEnsemble):
     replica_n_iter_ : ndarray of shape (B,)
         Lloyd iterations of each replica's best start.
     alignment_margin_ : ndarray of shape (B,)
-        How much agreement with the reference the best other naming of clusters would lose.
+        How much agreement with the reference the best other prefix_errors_with of clusters would lose.
     prior_ : object
         The prepared prior; None when none is used.
     n_replicas_ : int
@@ -251,11 +251,11 @@ class BBC(Watchable, FittedEnsemble):
         self
         """
         self._check_parameters()
-        with check.all_or_nothing(self), Watchers(self, "replicas", X) as watchers:
+        with check.all_or_nothing(self), CallbackContext(self, "replicas", X) as callback_context:
             X = check.check_table(self, X, reset=True)
             weights = check.check_sample_weight(sample_weight, len(X))
             run = self._prepare(X, weights, reference_labels)
-            self._publish(run, *self._run_all(run, watchers))
+            self._publish(run, *self._run_all(run, callback_context))
             notice = getattr(run.prior, "notice", None)
             if notice is not None:
                 warnings.warn(notice, UserWarning, stacklevel=2)
@@ -437,7 +437,7 @@ class BBC(Watchable, FittedEnsemble):
         run: Run,
         replicas: range,
         total: int | None = None,
-        watchers: Watchers | None = None,
+        callback_context: CallbackContext | None = None,
     ) -> Replicas:
         total = replicas.stop if total is None else total
 
@@ -447,10 +447,10 @@ class BBC(Watchable, FittedEnsemble):
                 print(f"{type(self).__name__}: {done} of {total} replicas", flush=True)
             for callback in check.check_callbacks(self.callbacks):
                 callback(done, total)
-            if watchers is None:
+            if callback_context is None:
                 return False
-            watchers(done, total)
-            return watchers.stopped
+            callback_context(done, total)
+            return callback_context.stopped
 
         return self._run_replicas(run, replicas, report)
 
@@ -466,22 +466,28 @@ class BBC(Watchable, FittedEnsemble):
             progress=progress,
         )
 
-    def _run_all(self, run: Run, watchers: Watchers) -> tuple[Replicas, list[Precision]]:
+    def _run_all(
+        self, run: Run, callback_context: CallbackContext
+    ) -> tuple[Replicas, list[Precision]]:
         """The replicas that ``n_replicas`` asks for, and the errors on the way."""
         if self.n_replicas == "auto":
-            return self._run_until_precise(run, watchers)
-        replicas = self._run_more(run, range(int(self.n_replicas)), watchers=watchers)
+            return self._run_until_precise(run, callback_context)
+        replicas = self._run_more(
+            run, range(int(self.n_replicas)), callback_context=callback_context
+        )
         return replicas, [self._measure(run, replicas)]
 
-    def _run_until_precise(self, run: Run, watchers: Watchers) -> tuple[Replicas, list[Precision]]:
+    def _run_until_precise(
+        self, run: Run, callback_context: CallbackContext
+    ) -> tuple[Replicas, list[Precision]]:
         """Replicas in blocks until their errors are small enough, and the errors on the way."""
-        replicas = self._run_more(run, range(AUTO_BLOCK), AUTO_CAP, watchers)
+        replicas = self._run_more(run, range(AUTO_BLOCK), AUTO_CAP, callback_context)
         trace = [self._measure(run, replicas)]
         while replicas.n_replicas < AUTO_CAP and not (
-            trace[-1].reaches(self.mc_tol) or watchers.stopped
+            trace[-1].reaches(self.mc_tol) or callback_context.stopped
         ):
             more = range(replicas.n_replicas, replicas.n_replicas + AUTO_BLOCK)
-            replicas = join([replicas, self._run_more(run, more, AUTO_CAP, watchers)])
+            replicas = join([replicas, self._run_more(run, more, AUTO_CAP, callback_context)])
             trace.append(self._measure(run, replicas))
         return replicas, trace
 
@@ -497,7 +503,7 @@ class BBC(Watchable, FittedEnsemble):
             )
         self._publish_replicas(run, replicas, trace)
         reference, table = run.reference, run.table
-        self._voters = _choose_voters(run, replicas)
+        self._predictors = _choose_predictors(run, replicas)
         self._votes = self._complete_votes(run, replicas)
         self.n_votes_ = self._votes.sum(axis=1)
         others = centered(run.others, table.center)
@@ -520,7 +526,7 @@ class BBC(Watchable, FittedEnsemble):
         if self.worst_pair_ is not None:
             self.max_pairwise_entropy_ = float(self.pairwise_entropy_[self.worst_pair_])
             self.max_pairwise_entropy_se_ = standard_error(
-                pairwise_entropy_moves(*_evaluation(run, replicas), pair=self.worst_pair_)
+                pairwise_entropy_influence(*_evaluation(run, replicas), pair=self.worst_pair_)
             )
         self._warn(run.plan, replicas)
 
@@ -543,16 +549,18 @@ class BBC(Watchable, FittedEnsemble):
         self.n_failed_ = len(replicas.failures)
 
     def _complete_votes(self, run: Run, replicas: Replicas) -> npt.NDArray[np.int32]:
-        """Votes on all rows of X; the voters speak for those that the replicas passed over."""
+        """Votes on all rows of X; the predictors speak for those that the replicas passed over."""
         n_jobs = effective_n_jobs(self.n_jobs)
         votes = replicas.votes
-        passed_over = ~votes.any(axis=1)
-        self.n_undrawn_ = int(passed_over.sum())
+        rows_without_votes = ~votes.any(axis=1)
+        self.n_undrawn_ = int(rows_without_votes.sum())
         if self.n_undrawn_ and (run.plan.adapter is None or run.plan.adapter.predicts):
             votes = votes.copy()
-            votes[passed_over] = self._voters.vote(run.table.original(passed_over), n_jobs=n_jobs)
+            votes[rows_without_votes] = self._predictors.vote(
+                run.table.original(rows_without_votes), n_jobs=n_jobs
+            )
         completed: npt.NDArray[np.int32] = run.spread(
-            votes, self._voters.vote(run.others, n_jobs=n_jobs)
+            votes, self._predictors.vote(run.others, n_jobs=n_jobs)
         )
         return completed
 
@@ -588,10 +596,10 @@ class BBC(Watchable, FittedEnsemble):
             )
 
 
-def _choose_voters(run: Run, replicas: Replicas) -> Voters:
+def _choose_predictors(run: Run, replicas: Replicas) -> ReplicaPredictors:
     if replicas.models:
-        return ModelVoters(replicas.models, run.reference.n_clusters)
-    return CenterVoters(replicas.centers, replicas.occupied, run.table.center)
+        return ModelPredictors(replicas.models, run.reference.n_clusters)
+    return CenterPredictors(replicas.centers, replicas.occupied, run.table.center)
 
 
 def _evaluation(

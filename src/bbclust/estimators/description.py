@@ -25,7 +25,7 @@ class ClusterDescription:
     """Base of estimators that describe their clusters.
 
     A subclass has ``replica_centers_``, ``variance_ratio_``, ``memberships_``, ``predict_proba``,
-    and either ``_replicas`` and ``_run`` or, loaded from a file, ``_voters`` with centres.
+    and either ``_replicas`` and ``_run`` or, loaded from a file, ``_predictors`` with centres.
     """
 
     replica_centers_: npt.NDArray[np.float64]
@@ -34,7 +34,7 @@ class ClusterDescription:
     predict_proba: Any
     _rows_of_fit: Any
     _replicas: Any
-    _voters: Any
+    _predictors: Any
 
     def centers_interval(self, level: float = 0.95) -> npt.NDArray[np.float64]:
         """Credible intervals of the cluster centres, coordinate by coordinate.
@@ -155,7 +155,7 @@ class ClusterDescription:
 
     def _posterior_centers(self) -> npt.NDArray[np.float64]:
         of_file = not hasattr(self, "_replicas")
-        occupied = self._voters.occupied if of_file else self._replicas.occupied
+        occupied = self._predictors.occupied if of_file else self._replicas.occupied
         return posterior_centers(self.replica_centers_, occupied, self.variance_ratio_)
 
     def _check_level(self, level: float, *, tails: int = 2) -> float:

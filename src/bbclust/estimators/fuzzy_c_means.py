@@ -19,9 +19,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from bbclust import validation as check
-from bbclust.stages.kmeans import cluster_reference, seed_centers
-from bbclust.stages.random_streams import Stage, root_seed, stream_generator
-from bbclust.stages.table import Floats, Table, centered, make_table
+from bbclust.stages.kmeans import cluster_reference, order_by_size, seed_centers
+from bbclust.stages.random_streams import Stage, fixed_sample, root_seed
+from bbclust.stages.table import Floats, Table, centered, count_distinct_rows, make_table
 
 Array = npt.NDArray[np.float64]
 
@@ -125,7 +125,7 @@ class FuzzyCMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             table = self._table(X, weights)
             best = self._run(table)
             # by decreasing mass, ties by the coordinates from the first one on
-            order = np.lexsort((*best.centers.T[::-1], -best.mass))
+            order = order_by_size(best.mass, best.centers)
             self._center = table.center
             self._centers = best.centers[order]
             self.cluster_centers_ = self._centers + table.center
@@ -286,9 +286,8 @@ def _sample(table: Table, n_clusters: int, seed: int) -> Table:
     """A fixed random sample of the table, centred alike; the table where that would not do."""
     if table.n <= STARTING_ROWS:
         return table
-    generator = stream_generator(seed, Stage.EVALUATION)
-    rows = np.sort(generator.choice(table.n, STARTING_ROWS, replace=False, shuffle=False))
-    if len(np.unique(table.rows[rows], axis=0)) < n_clusters:
+    rows = fixed_sample(table.n, STARTING_ROWS, seed, Stage.EVALUATION)
+    if count_distinct_rows(table.rows[rows], n_clusters) < n_clusters:
         return table
     weights = None if table.weights is None else table.weights[rows]
     return Table(table.rows[rows], table.center, weights)

@@ -6,7 +6,7 @@ import os
 
 from bbclust.estimators.bagclust import BagClust1
 from bbclust.estimators.bbc import BBC
-from bbclust.io.archive import SealedFileError, naming
+from bbclust.io.archive import ArchiveError, prefix_errors_with
 from bbclust.io.model_file import read_model
 
 _ESTIMATORS = {"BBC": BBC, "BagClust1": BagClust1}
@@ -32,16 +32,16 @@ def load_model(path: str | os.PathLike[str]) -> BBC:
 
     Raises
     ------
-    SealedFileError
+    ArchiveError
         A ValueError: the file is damaged, was edited, holds something else, or was written by a
         newer version.
     """
-    with naming(path, "model"):
+    with prefix_errors_with(path, "model"):
         stored = read_model(path)
         estimator = _ESTIMATORS.get(stored.estimator)
         if estimator is None:
-            raise SealedFileError(f"it holds a {stored.estimator[:40]!r}")
+            raise ArchiveError(f"it holds a {stored.estimator[:40]!r}")
         try:
             return estimator._from_store(stored)
         except (TypeError, ValueError, OverflowError) as error:
-            raise SealedFileError(f"its parameters are impossible ({error})") from None
+            raise ArchiveError(f"its parameters are impossible ({error})") from None

@@ -15,11 +15,11 @@ except ImportError:
 N_STEPS = 100
 
 
-class Watchable(CallbackSupportMixin):  # type: ignore[misc]
+class CallbackSupport(CallbackSupportMixin):  # type: ignore[misc]
     """Base of estimators that have ``set_callbacks`` where scikit-learn knows of it."""
 
 
-class Watchers:
+class CallbackContext:
     """Tells the scikit-learn callbacks of an estimator how far its fit is, in hundredths.
 
     Each hundredth is a task below the fit. It is called like a plain callback, inside a ``with``
@@ -39,7 +39,7 @@ class Watchers:
         self._n_ended = 0
         self._fit: Any = None  # stays None when nobody watches
 
-    def __enter__(self) -> Watchers:
+    def __enter__(self) -> CallbackContext:
         if getattr(self._estimator, "_skl_callbacks", None):
             try:
                 self._fit = self._estimator._init_callback_context(max_subtasks=N_STEPS)

@@ -1,6 +1,6 @@
-"""Sealed files: named arrays and a header in one file, whole or not there at all.
+"""Archive files: named arrays and a header in one file, whole or not there at all.
 
-A sealed file is a plain ``.npz`` that ``np.load`` opens. Its first member, ``header.json``, says
+An archive is a plain ``.npz`` that ``np.load`` opens. Its first member, ``header.json``, says
 what it holds; the comment that ends it is the SHA-256 of every byte before, so that no byte can
 change unnoticed. Reading executes nothing, unpickles nothing, and gives no array memory before its
 size has been compared with that of the file.
@@ -37,13 +37,13 @@ _MAX_LENGTH = 2**40  # of one axis
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # no time of day in the file: same content, same bytes
 
 
-class SealedFileError(ValueError):
+class ArchiveError(ValueError):
     """A file that is not what it should be: damaged, edited, of another kind, or too new."""
 
 
 @dataclass(frozen=True)
-class Sealed:
-    """What a sealed file holds.
+class Archive:
+    """What an archive holds.
 
     Attributes
     ----------
@@ -62,29 +62,29 @@ class Sealed:
     arrays: Arrays
 
 
-def write_sealed(path: str | os.PathLike[str], sealed: Sealed) -> None:
-    """Write a sealed file whole, or leave what was there."""
-    write_whole(path, seal(sealed))
+def write_archive(path: str | os.PathLike[str], archive: Archive) -> None:
+    """Write an archive whole, or leave what was there."""
+    write_whole(path, pack(archive))
 
 
-def read_sealed(path: str | os.PathLike[str], kind: str, schema: int) -> Sealed:
+def read_archive(path: str | os.PathLike[str], kind: str, schema: int) -> Archive:
     """What a file holds, if it is of this kind, whole, and of this schema or an older one."""
-    return unseal(_read(path), kind, schema)
+    return unpack(_read(path), kind, schema)
 
 
 @contextmanager
-def naming(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
+def prefix_errors_with(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
     """Make a whole sentence, with the file's name, of what is wrong with it."""
     try:
         yield
-    except SealedFileError as error:
-        raise SealedFileError(f"{path} cannot be read as a bbclust {kind}: {error}.") from None
+    except ArchiveError as error:
+        raise ArchiveError(f"{path} cannot be read as a bbclust {kind}: {error}.") from None
 
 
 def require(holds: bool, otherwise: str) -> None:
-    """Refuse a file, with half a sentence that :func:`naming` completes."""
+    """Refuse a file, with half a sentence that :func:`prefix_errors_with` completes."""
     if not holds:
-        raise SealedFileError(otherwise)
+        raise ArchiveError(otherwise)
 
 
 def check_array(values: npt.NDArray[Any], dtype: str, shape: tuple[int, ...]) -> None:
@@ -93,48 +93,48 @@ def check_array(values: npt.NDArray[Any], dtype: str, shape: tuple[int, ...]) ->
     require(values.shape == shape, f"an array has shape {values.shape}, not {shape}")
 
 
-def seal(sealed: Sealed) -> bytes:
-    """The bytes of a sealed file."""
-    arrays = {name: _portable(values) for name, values in sealed.arrays.items()}
+def pack(archive: Archive) -> bytes:
+    """The bytes of an archive."""
+    arrays = {name: _portable(values) for name, values in archive.arrays.items()}
     head = {
         "format": "bbclust",
-        "kind": sealed.kind,
-        "schema": sealed.schema,
-        "header": sealed.header,
+        "kind": archive.kind,
+        "schema": archive.schema,
+        "header": archive.header,
         "arrays": {name: [a.dtype.str, list(a.shape)] for name, a in arrays.items()},
     }
     members = {"header.json": json.dumps(head, allow_nan=False, indent=1).encode()}
     for name, values in arrays.items():
         members[f"{name}.npy"] = _npy_prefix(values.dtype.str, values.shape) + values.tobytes()
-    packed = _pack(members, zipfile.ZIP_DEFLATED)
+    packed = _zip_members(members, zipfile.ZIP_DEFLATED)
     if sum(map(len, members.values())) > MAX_EXPANSION * len(packed):
-        packed = _pack(members, zipfile.ZIP_STORED)
+        packed = _zip_members(members, zipfile.ZIP_STORED)
     body = packed[:-_DIGITS]
     return body + hashlib.sha256(body).hexdigest().encode()
 
 
-def unseal(data: bytes, kind: str, schema: int) -> Sealed:
-    """What the bytes of a sealed file hold; :class:`SealedFileError` if anything is wrong."""
+def unpack(data: bytes, kind: str, schema: int) -> Archive:
+    """What the bytes of an archive hold; :class:`ArchiveError` if anything is wrong."""
     body = data[:-_DIGITS]
     if not (data.startswith(b"PK") and body.endswith(_COMMENT)):
-        raise SealedFileError("it is something else, or was cut short")
+        raise ArchiveError("it is something else, or was cut short")
     if hashlib.sha256(body).hexdigest().encode() != data[-_DIGITS:]:
-        raise SealedFileError("its checksum does not match, so it was damaged or edited")
+        raise ArchiveError("its checksum does not match, so it was damaged or edited")
     try:
-        members = _unpack(data)
+        members = _unzip_members(data)
         head = _parse_json(members.pop("header.json"))
         _check_head(head, kind, schema)
         arrays = {
             name: _parse_npy(members.pop(f"{name}.npy"), *described)
             for name, described in head["arrays"].items()
         }
-    except SealedFileError:
+    except ArchiveError:
         raise
     except Exception as error:  # zipfile and json have a dozen ways to say "damaged"
-        raise SealedFileError(f"it cannot be unpacked ({type(error).__name__})") from None
+        raise ArchiveError(f"it cannot be unpacked ({type(error).__name__})") from None
     if members:
-        raise SealedFileError(f"it holds {sorted(members)[0]!r}, which does not belong there")
-    return Sealed(head["kind"], head["schema"], head["header"], arrays)
+        raise ArchiveError(f"it holds {sorted(members)[0]!r}, which does not belong there")
+    return Archive(head["kind"], head["schema"], head["header"], arrays)
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
@@ -163,12 +163,12 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 def _read(path: str | os.PathLike[str]) -> bytes:
     # Looked at from its end first: a film of ten gigabytes is not read to be refused.
     if not stat.S_ISREG(os.stat(path).st_mode):
-        raise SealedFileError("it is not a file")
+        raise ArchiveError("it is not a file")
     with open(path, "rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _DIGITS - len(_COMMENT)))
         if not file.read().startswith(_COMMENT):
-            raise SealedFileError("it is something else, or was cut short")
+            raise ArchiveError("it is something else, or was cut short")
         file.seek(0)
         return file.read(size)
 
@@ -193,7 +193,7 @@ def _npy_prefix(dtype: str, shape: tuple[int, ...]) -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
 
 
-def _pack(members: Mapping[str, bytes], method: int) -> bytes:
+def _zip_members(members: Mapping[str, bytes], method: int) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in members.items():
@@ -206,13 +206,13 @@ def _pack(members: Mapping[str, bytes], method: int) -> bytes:
     return buffer.getvalue()
 
 
-def _unpack(data: bytes) -> dict[str, bytes]:
+def _unzip_members(data: bytes) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
         if len({member.filename for member in members}) < len(members):
-            raise SealedFileError("two of its members have the same name")
+            raise ArchiveError("two of its members have the same name")
         if sum(member.file_size for member in members) > MAX_EXPANSION * len(data):
-            raise SealedFileError("it claims to hold far more than fits into its size")
+            raise ArchiveError("it claims to hold far more than fits into its size")
         content = {}
         for member in members:
             with archive.open(member) as file:
@@ -223,11 +223,11 @@ def _unpack(data: bytes) -> dict[str, bytes]:
 
 def _parse_json(text: bytes) -> Any:
     def refuse(constant: str) -> None:
-        raise SealedFileError(f"its header holds {constant}")
+        raise ArchiveError(f"its header holds {constant}")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) < len(pairs):
-            raise SealedFileError("its header has two entries of the same name")
+            raise ArchiveError("its header has two entries of the same name")
         return dict(pairs)
 
     return json.loads(text, parse_constant=refuse, object_pairs_hook=unique)
@@ -236,32 +236,32 @@ def _parse_json(text: bytes) -> Any:
 def _check_head(head: Any, kind: str, schema: int) -> None:
     names = {"format", "kind", "schema", "header", "arrays"}
     if not (isinstance(head, dict) and names <= head.keys() and head["format"] == "bbclust"):
-        raise SealedFileError("it was written by another program")
+        raise ArchiveError("it was written by another program")
     if head["kind"] != kind:
-        raise SealedFileError(f"it is a file of another kind, {str(head['kind'])[:40]!r}")
+        raise ArchiveError(f"it is a file of another kind, {str(head['kind'])[:40]!r}")
     if type(head["schema"]) is not int or head["schema"] < 1:
-        raise SealedFileError("its schema is not a number")
+        raise ArchiveError("its schema is not a number")
     if head["schema"] > schema:
-        raise SealedFileError(
+        raise ArchiveError(
             f"it has schema {head['schema']} and this version of bbclust knows those up to "
             f"{schema}: update bbclust"
         )
     if not (isinstance(head["header"], dict) and isinstance(head["arrays"], dict)):
-        raise SealedFileError("its header is not a table")
+        raise ArchiveError("its header is not a table")
 
 
 def _parse_npy(member: bytes, dtype: Any, shape: Any) -> npt.NDArray[Any]:
     if dtype not in DTYPES or not isinstance(shape, list) or len(shape) > 8:
-        raise SealedFileError(f"it holds an array of {str(dtype)[:40]!r}, which is never stored")
+        raise ArchiveError(f"it holds an array of {str(dtype)[:40]!r}, which is never stored")
     if not all(type(length) is int and 0 <= length < _MAX_LENGTH for length in shape):
-        raise SealedFileError("it holds an array of an impossible shape")
+        raise ArchiveError("it holds an array of an impossible shape")
     prefix = _npy_prefix(dtype, tuple(shape))
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if not member.startswith(prefix) or len(member) != len(prefix) + size:
-        raise SealedFileError("it holds an array of another shape than its header says")
+        raise ArchiveError("it holds an array of another shape than its header says")
     if dtype == "|b1" and len(member) > len(prefix):
         flags = np.frombuffer(member, np.uint8, offset=len(prefix))
         if flags.max() > 1:
-            raise SealedFileError("it holds flags that are neither true nor false")
+            raise ArchiveError("it holds flags that are neither true nor false")
     values = np.frombuffer(member, dtype, offset=len(prefix)) if size else np.empty(0, dtype)
     return values.reshape(shape).astype(np.dtype(dtype).newbyteorder("="))

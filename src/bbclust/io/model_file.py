@@ -1,6 +1,6 @@
 """What a model file holds: a fitted model as plain data, without any row it was fitted to.
 
-Schema 1. A later schema gets a reader of its own beside :func:`_from_sealed`; files of this one
+Schema 1. A later schema gets a reader of its own beside :func:`_from_archive`; files of this one
 stay readable (``tests/golden/model_schema_1.bbc``).
 """
 
@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bbclust.ensemble.predictors import CenterVoters
+from bbclust.ensemble.predictors import CenterPredictors
 from bbclust.io.archive import (
-    Sealed,
-    SealedFileError,
+    Archive,
+    ArchiveError,
     check_array,
-    read_sealed,
+    read_archive,
     require,
-    write_sealed,
+    write_archive,
 )
 from bbclust.io.prior_file import StoredPrior, prior_arrays, prior_details, prior_of
 from bbclust.validation import MAX_CLUSTERS
@@ -88,7 +88,7 @@ class StoredModel:
     dtype : str
         Type of the rows it was fitted to, "float32" or "float64".
     feature_names : tuple of str or None
-    voters : CenterVoters
+    predictors : CenterPredictors
     prior : a mixture, Unstored or None
         The prepared prior.
     results : dict
@@ -102,7 +102,7 @@ class StoredModel:
     parameters: dict[str, Any]
     dtype: str
     feature_names: tuple[str, ...] | None
-    voters: CenterVoters
+    predictors: CenterPredictors
     prior: StoredPrior | Unstored | None
     results: dict[str, Any]
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -110,12 +110,12 @@ class StoredModel:
 
 def write_model(path: str | os.PathLike[str], model: StoredModel, *, precision: str) -> None:
     """Write a model file, whole or not at all."""
-    write_sealed(path, _to_sealed(model, precision))
+    write_archive(path, _to_archive(model, precision))
 
 
 def read_model(path: str | os.PathLike[str]) -> StoredModel:
-    """Read a model file; :class:`~bbclust.io.archive.SealedFileError` if it is not one."""
-    return _from_sealed(read_sealed(path, "model", SCHEMA))
+    """Read a model file; :class:`~bbclust.io.archive.ArchiveError` if it is not one."""
+    return _from_archive(read_archive(path, "model", SCHEMA))
 
 
 def storable(value: object) -> Any:
@@ -141,15 +141,15 @@ def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     return stored
 
 
-def _to_sealed(model: StoredModel, precision: str) -> Sealed:
-    voters, results = model.voters, model.results
-    centers = voters.centers
+def _to_archive(model: StoredModel, precision: str) -> Archive:
+    predictors, results = model.predictors, model.results
+    centers = predictors.centers
     if precision == "float32":  # from the origin: far from zero, float32 is coarse
-        centers = (centers - voters.origin).astype(np.float32)
+        centers = (centers - predictors.origin).astype(np.float32)
     arrays: dict[str, npt.NDArray[Any]] = {
         "replica_centers_": centers,
-        "occupied": voters.occupied,
-        "origin": voters.origin,
+        "occupied": predictors.occupied,
+        "origin": predictors.origin,
     }
     arrays |= {name: results[name] for name in RESULT_ARRAYS if name in results}
     details: dict[str, Any] = {}
@@ -176,20 +176,20 @@ def _to_sealed(model: StoredModel, precision: str) -> Sealed:
         header["prior"] = details
     if model.metadata:
         header["metadata"] = model.metadata
-    return Sealed("model", SCHEMA, header, arrays)
+    return Archive("model", SCHEMA, header, arrays)
 
 
-def _from_sealed(sealed: Sealed) -> StoredModel:
-    header, arrays = sealed.header, dict(sealed.arrays)
-    voters = _voters(arrays)
-    _, K, d = voters.centers.shape
+def _from_archive(archive: Archive) -> StoredModel:
+    header, arrays = archive.header, dict(archive.arrays)
+    predictors = _predictors(arrays)
+    _, K, d = predictors.centers.shape
     details = _table(header, "prior") if "prior" in header else {}
     prior: StoredPrior | Unstored | None = prior_of(arrays, details, d)
     kind = _text_or_none(header, "unstored_prior")
     if kind is not None:
         require(prior is None, "it has a prior and says it has none")
         prior = Unstored(kind)
-    results = _result_arrays(arrays, voters.centers.shape) | _result_numbers(header)
+    results = _result_arrays(arrays, predictors.centers.shape) | _result_numbers(header)
     require(not arrays, "it holds an array that no model has")
     require("reference_centers_" in results, "it has no reference centres")
     if "worst_pair_" in header:
@@ -199,14 +199,14 @@ def _from_sealed(sealed: Sealed) -> StoredModel:
         parameters=_parameters(header),
         dtype=_dtype(header),
         feature_names=_feature_names(header, d),
-        voters=voters,
+        predictors=predictors,
         prior=prior,
         results=results,
         metadata=_table(header, "metadata") if "metadata" in header else {},
     )
 
 
-def _voters(arrays: dict[str, npt.NDArray[Any]]) -> CenterVoters:
+def _predictors(arrays: dict[str, npt.NDArray[Any]]) -> CenterPredictors:
     for name in ("replica_centers_", "occupied", "origin"):
         require(name in arrays, f"it has no {name.strip('_')}")
     centers = arrays.pop("replica_centers_")
@@ -222,7 +222,7 @@ def _voters(arrays: dict[str, npt.NDArray[Any]]) -> CenterVoters:
             centers = centers + origin
         distances = centers - origin
     require(bool(np.isfinite(distances).all()), "its centres are not finite numbers")
-    return CenterVoters(centers, occupied, origin)
+    return CenterPredictors(centers, occupied, origin)
 
 
 def _result_arrays(
@@ -280,7 +280,7 @@ def _worst_pair(pair: Any, n_clusters: int) -> tuple[int, int] | None:
 def _table(header: Mapping[str, Any], name: str) -> dict[str, Any]:
     value = header.get(name)
     if not isinstance(value, dict):
-        raise SealedFileError(f"its {name} are missing")
+        raise ArchiveError(f"its {name} are missing")
     return value
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from bbclust.ensemble.predictors import CenterVoters, Voters
+from bbclust.ensemble.predictors import CenterPredictors, ReplicaPredictors
 from bbclust.io.model_file import (
     PRECISIONS,
     RESULT_ARRAYS,
@@ -38,7 +38,7 @@ class SavedToFile(BaseEstimator):  # type: ignore[misc]
     """
 
     replica_centers_: npt.NDArray[np.float64]
-    _voters: Voters
+    _predictors: ReplicaPredictors
     _run: Any
     _dtype: str
     _unstored_prior: Unstored
@@ -97,7 +97,7 @@ class SavedToFile(BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__} is a class of yours, which load_model does not know: "
                 "keep the object itself by pickle."
             )
-        if not isinstance(self._voters, CenterVoters):
+        if not isinstance(self._predictors, CenterPredictors):
             raise ValueError(
                 "The replicas of this model vote by fitted clusterers, and a model file holds "
                 "centres only: leave clusterer=None, or keep the object itself by pickle."
@@ -114,7 +114,7 @@ class SavedToFile(BaseEstimator):  # type: ignore[misc]
             parameters={name: storable(value) for name, value in parameters.items()},
             dtype=self._run.table.rows.dtype.name if hasattr(self, "_run") else self._dtype,
             feature_names=None if names is None else tuple(map(str, names)),
-            voters=self._voters,
+            predictors=self._predictors,
             prior=prior,
             results={name: getattr(self, name) for name in known if hasattr(self, name)},
         )
@@ -131,10 +131,10 @@ class SavedToFile(BaseEstimator):  # type: ignore[misc]
         model.set_params(**unstored)
         for name, value in stored.results.items():
             setattr(model, name, value)
-        model._voters, model._dtype = stored.voters, stored.dtype
+        model._predictors, model._dtype = stored.predictors, stored.dtype
         model.metadata_ = stored.metadata
-        model.replica_centers_ = stored.voters.centers
-        model.n_replicas_, _, model.n_features_in_ = stored.voters.centers.shape
+        model.replica_centers_ = stored.predictors.centers
+        model.n_replicas_, _, model.n_features_in_ = stored.predictors.centers.shape
         if stored.feature_names is not None:
             model.feature_names_in_ = np.array(stored.feature_names, dtype=object)
         if isinstance(stored.prior, Unstored):
@@ -163,7 +163,7 @@ class NotInFiles:
     def __get__(self, model: SavedToFile | None, owner: type) -> Any:
         if model is None:
             return self
-        if hasattr(model, "_voters"):
+        if hasattr(model, "_predictors"):
             model._rows_of_fit(self._name)
         raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")
 

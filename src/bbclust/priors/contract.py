@@ -58,7 +58,7 @@ def check_features(of_prior: int, of_data: int) -> None:
         )
 
 
-def need_partition(prior: object, reference: Partition | None) -> Partition:
+def require_partition(prior: object, reference: Partition | None) -> Partition:
     """The reference, for priors that are read off it."""
     if reference is None:
         raise TypeError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bbclust.priors.contract import need_partition
+from bbclust.priors.contract import require_partition
 from bbclust.priors.covariances import FORMS, ClusterMoments, cluster_factors
 from bbclust.priors.gaussian import GaussianMixture
 from bbclust.stages.kmeans import Partition
@@ -58,6 +58,6 @@ class ElicitedPrior:
         self, X: Floats | ClusterMoments, reference: Partition | None, scale: float
     ) -> GaussianMixture:
         """Elicit F0 from the partition of the rows of X."""
-        reference = need_partition(self, reference)
+        reference = require_partition(self, reference)
         factors = cluster_factors(X, reference, self.covariance)
         return GaussianMixture(reference.shares, reference.centers, factors).scaled(scale)

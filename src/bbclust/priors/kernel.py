@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from bbclust.priors.contract import need_partition
+from bbclust.priors.contract import require_partition
 from bbclust.priors.covariances import cluster_factors, effective_size
 from bbclust.priors.density import Support, add_by_rank, rounding, support_of, whitened
 from bbclust.stages.kmeans import Partition
@@ -167,7 +167,7 @@ class KernelPrior:
 
     def prepare(self, X: Floats, reference: Partition | None, scale: float) -> KernelDensity:
         """The kernel density of the rows of X."""
-        reference = need_partition(self, reference)
+        reference = require_partition(self, reference)
         weights = np.ones(len(X)) if reference.weights is None else reference.weights
         sizes = [
             effective_size(weights[reference.labels == j]) for j in range(reference.n_clusters)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bbclust.priors.contract import check_features, need_partition
+from bbclust.priors.contract import check_features, require_partition
 from bbclust.priors.covariances import ClusterMoments, semidefinite_factor
 from bbclust.priors.elicited import ElicitedPrior
 from bbclust.priors.gaussian import GaussianMixture
@@ -84,7 +84,7 @@ class MixturePrior:
         stated = GaussianMixture(self.weights, self.means, factors)
         if self.others is None:
             return stated
-        reference = need_partition(self, reference)
+        reference = require_partition(self, reference)
         check_features(stated.n_features, X.shape[1])
         if len(self.weights) >= reference.n_clusters:
             return stated

@@ -2,7 +2,7 @@
 
 A folder holds ``settings``, which says what the cells were computed from, and a folder for the data
 and for each half-sample and data set without clusters, with one file per reference partition and
-one per cell. All of them are sealed files (:mod:`bbclust.io.archive`). A file that is damaged or
+one per cell. All of them are archives (:mod:`bbclust.io.archive`). A file that is damaged or
 belongs to another run counts as not there.
 """
 
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from bbclust._native import engine
-from bbclust.io.archive import Sealed, SealedFileError, read_sealed, write_sealed
+from bbclust.io.archive import Archive, ArchiveError, read_archive, write_archive
 from bbclust.priors import Prior
 from bbclust.selection.grid import Cell, GridSettings
 from bbclust.stages.kmeans import Partition
@@ -31,9 +31,9 @@ from bbclust.version import __version__
 SCHEMA = 1  # raise it whenever Cell or Partition changes
 _UNREADABLE = ("data", "sample_weight", "random_state", "prior", "clusterer")
 _CELL_ARRAYS = (
-    "mean_entropy_moves",
-    "max_pairwise_entropy_moves",
-    "pair_doubt_moves",
+    "mean_entropy_influence",
+    "max_pairwise_entropy_influence",
+    "pair_doubt_influence",
     "pair_doubts",
 )
 
@@ -136,9 +136,9 @@ def open_checkpoint(folder: str | os.PathLike[str], made_of: Mapping[str, str]) 
     path = folder / "settings"
     _make_folder(folder)
     try:
-        before = read_sealed(path, "checkpoint", SCHEMA).header
-    except (FileNotFoundError, SealedFileError):
-        write_sealed(path, Sealed("checkpoint", SCHEMA, dict(made_of), {}))
+        before = read_archive(path, "checkpoint", SCHEMA).header
+    except (FileNotFoundError, ArchiveError):
+        write_archive(path, Archive("checkpoint", SCHEMA, dict(made_of), {}))
     else:
         _refuse_others(folder, before, made_of)
     return Checkpoint(folder, digest(dict(made_of)))
@@ -222,13 +222,13 @@ class FolderStore:
 
     def _read(self, path: Path, kind: str, *place: float) -> dict[str, Any] | None:
         try:
-            sealed = read_sealed(path, kind, SCHEMA)
-        except (OSError, SealedFileError):
+            archive = read_archive(path, kind, SCHEMA)
+        except (OSError, ArchiveError):
             return None
         mine = {"of": self.key, "part": self.name, "place": list(place)}
-        if sealed.schema != SCHEMA or not mine.items() <= sealed.header.items():
+        if archive.schema != SCHEMA or not mine.items() <= archive.header.items():
             return None
-        return {**sealed.header["values"], **sealed.arrays}
+        return {**archive.header["values"], **archive.arrays}
 
     def _write(
         self,
@@ -240,4 +240,4 @@ class FolderStore:
     ) -> None:
         _make_folder(self.folder)
         header = {"of": self.key, "part": self.name, "place": place, "values": values}
-        write_sealed(path, Sealed(kind, SCHEMA, header, arrays))
+        write_archive(path, Archive(kind, SCHEMA, header, arrays))

@@ -44,7 +44,7 @@ class Scores:
     k_values : tuple of int, increasing
     values, moves : ndarrays of shape (number of K's,), (number of K's, B)
         The score, and what each replica moves it, to first order.
-    doubts, doubt_moves : ndarrays of the same shapes
+    doubts, doubt_influence : ndarrays of the same shapes
         The logarithm that is compared with the floor; for the paper's criteria the score itself.
     floor : float
         K's whose doubt is at or below it are ties, which go to the largest K.
@@ -54,7 +54,7 @@ class Scores:
     values: Array
     moves: Array
     doubts: Array
-    doubt_moves: Array
+    doubt_influence: Array
     floor: float
 
     def best(self) -> int:
@@ -68,14 +68,14 @@ class Scores:
         n_replicas = self.moves.shape[1]
         return np.asarray(np.sqrt(n_replicas / max(n_replicas - 1, 1) * (differences**2).sum(1)))
 
-    def noise_wins(self, seed: int) -> dict[int, float]:
+    def bootstrap_win_rates(self, seed: int) -> dict[int, float]:
         """Share of wins of each K when the replicas are resampled, the same ones for every K."""
         n_replicas = self.moves.shape[1]
         generator = stream_generator(seed, Stage.CONFIDENCE)
         equal = np.full(n_replicas, 1 / n_replicas)
         counts = generator.multinomial(n_replicas, equal, N_NOISE_DRAWS) - 1.0
         values = self.values + np.einsum("rb,kb->rk", counts, self.moves)
-        doubts = self.doubts + np.einsum("rb,kb->rk", counts, self.doubt_moves)
+        doubts = self.doubts + np.einsum("rb,kb->rk", counts, self.doubt_influence)
         wins = np.bincount(_choose(values, doubts, self.floor), minlength=len(self.k_values))
         return {k: float(w) / N_NOISE_DRAWS for k, w in zip(self.k_values, wins, strict=True)}
 
@@ -97,15 +97,15 @@ def score(grid: Grid, criterion: str = "auto") -> Scores:
     if criterion != "auto":
         values, moves = mean_logs(grid, PAIRWISE if criterion == "pairwise" else MEAN)
         return Scores(grid.k_values, values, moves, values, moves, float(np.log(grid.floor)))
-    pairwise, pairwise_moves = mean_logs(grid, PAIRWISE)
-    mean, mean_moves = mean_logs(grid, MEAN)
-    doubts, doubt_moves = mean_logs(grid, DOUBT)
+    pairwise, pairwise_influence = mean_logs(grid, PAIRWISE)
+    mean, mean_influence = mean_logs(grid, MEAN)
+    doubts, doubt_influence = mean_logs(grid, DOUBT)
     return Scores(
         grid.k_values,
         values=pairwise + MEAN_WEIGHT * mean,
-        moves=pairwise_moves + MEAN_WEIGHT * mean_moves,
+        moves=pairwise_influence + MEAN_WEIGHT * mean_influence,
         doubts=doubts,
-        doubt_moves=doubt_moves,
+        doubt_influence=doubt_influence,
         floor=float(np.log(CRISP_BITS)),
     )
 

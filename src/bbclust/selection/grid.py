@@ -26,10 +26,10 @@ from bbclust.stages.kmeans import Partition, cluster_reference
 from bbclust.stages.table import Table
 from bbclust.stages.voting import (
     count_votes,
-    mean_entropy_moves,
+    mean_entropy_influence,
     memberships,
-    pair_doubt_moves,
-    pairwise_entropy_moves,
+    pair_doubt_influence,
+    pairwise_entropy_influence,
     standard_error,
 )
 
@@ -61,7 +61,7 @@ class Cell:
         Largest doubt between two clusters, see :func:`bbclust.stages.entropies.pair_doubts`.
     doubtful_pair : tuple of two ints
         The two clusters.
-    mean_entropy_moves, max_pairwise_entropy_moves, pair_doubt_moves : ndarrays of shape (B,)
+    mean_entropy_influence, max_pairwise_entropy_influence, pair_doubt_influence : ndarrays of shape (B,)
         What each replica moves these, to first order.
     pair_doubts : ndarray of shape (K, K)
         Doubt of every pair.
@@ -76,23 +76,23 @@ class Cell:
     worst_pair: tuple[int, int]
     pair_doubt: float
     doubtful_pair: tuple[int, int]
-    mean_entropy_moves: Array
-    max_pairwise_entropy_moves: Array
-    pair_doubt_moves: Array
+    mean_entropy_influence: Array
+    max_pairwise_entropy_influence: Array
+    pair_doubt_influence: Array
     pair_doubts: Array
     merged_mean_entropy: float
 
     @property
     def mean_entropy_se(self) -> float:
-        return standard_error(self.mean_entropy_moves)
+        return standard_error(self.mean_entropy_influence)
 
     @property
     def max_pairwise_entropy_se(self) -> float:
-        return standard_error(self.max_pairwise_entropy_moves)
+        return standard_error(self.max_pairwise_entropy_influence)
 
     @property
     def pair_doubt_se(self) -> float:
-        return standard_error(self.pair_doubt_moves)
+        return standard_error(self.pair_doubt_influence)
 
 
 @dataclass(frozen=True)
@@ -324,9 +324,9 @@ def run_cell(
         worst_pair=pair,
         pair_doubt=float(doubts[doubtful]),
         doubtful_pair=doubtful,
-        mean_entropy_moves=mean_entropy_moves(labels, counts, weights),
-        max_pairwise_entropy_moves=pairwise_entropy_moves(labels, counts, weights, pair),
-        pair_doubt_moves=pair_doubt_moves(labels, counts, weights, doubtful),
+        mean_entropy_influence=mean_entropy_influence(labels, counts, weights),
+        max_pairwise_entropy_influence=pairwise_entropy_influence(labels, counts, weights, pair),
+        pair_doubt_influence=pair_doubt_influence(labels, counts, weights, doubtful),
         pair_doubts=doubts,
         merged_mean_entropy=float(np.average(entropy(merge(shares, doubtful)), weights=weights)),
     )

@@ -17,17 +17,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from bbclust import validation as check
 from bbclust.estimators.bbc import BBC
-from bbclust.estimators.sklearn_callbacks import Watchable, Watchers
+from bbclust.estimators.sklearn_callbacks import CallbackContext, CallbackSupport
 from bbclust.priors import ElicitedPrior, Prior
 from bbclust.selection.checkpoint import Checkpoint, fingerprint, open_checkpoint
 from bbclust.selection.criteria import CRITERIA, DOUBT, score, tied
 from bbclust.selection.grid import Grid, GridJob, GridSettings, NoStore, join_grids, run_grid
 from bbclust.selection.null_data import NULLS, draw_null
 from bbclust.selection.progress import FIRST_GRID, GridProgress
-from bbclust.selection.verdict import Verdict, judge
+from bbclust.selection.verdict import Verdict, classify_separation
 from bbclust.stages.bootstrap import Resampling
-from bbclust.stages.random_streams import Stage, root_seed, stream_generator
-from bbclust.stages.table import Floats, Table, make_table
+from bbclust.stages.random_streams import Stage, fixed_sample, root_seed, stream_generator
+from bbclust.stages.table import Floats, Table, count_distinct_rows, make_table
 
 MAX_SAMPLE = 10_000
 AUTO_FIRST, AUTO_STEP, AUTO_CAP = 20, 5, 50
@@ -43,7 +43,7 @@ def default_n_draws(n: int) -> int:
 
 
 class KSelector(
-    Watchable,
+    CallbackSupport,
     TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -187,7 +187,7 @@ class KSelector(
         """
         estimator = BBC(n_init=2) if self.estimator is None else self.estimator
         scales = self._check_parameters(estimator)
-        with check.all_or_nothing(self), Watchers(self, "cells", X) as watchers:
+        with check.all_or_nothing(self), CallbackContext(self, "cells", X) as callback_context:
             seed = root_seed(self.random_state)
             X, rows = self._read(X, seed)
             weights = check.check_sample_weight(sample_weight, len(rows))
@@ -195,13 +195,13 @@ class KSelector(
             settings = self._settings(estimator, table)
             prior = ElicitedPrior() if estimator.prior is None else estimator.prior
             progress = GridProgress(
-                [*check.check_callbacks(self.callbacks), watchers],
+                [*check.check_callbacks(self.callbacks), callback_context],
                 n_more=int(self.n_resamples) + len(NULLS) * int(self.null_reference),
                 verbose=bool(self.verbose),
             )
             checkpoint = self._open_checkpoint(rows, weights, prior, settings, seed)
 
-            def grids_of(parts: Iterable[Part]) -> Iterator[Grid]:
+            def grids_of(parts: Iterable[GridRequest]) -> Iterator[Grid]:
                 return self._run_grids(
                     GridJob(
                         table=part.table,
@@ -228,7 +228,7 @@ class KSelector(
                 tied_k=self.tied_k_,
                 tendency=self.cluster_tendency_,
                 confidence=self.confidence_,
-                by_k=judge(grid, null_quantiles),
+                by_k=classify_separation(grid, null_quantiles),
             )
             if self.refit:
                 best = self._template(estimator).set_params(
@@ -334,10 +334,7 @@ class KSelector(
     def _sample(self, X: Floats, weights: npt.NDArray[np.float64] | None, seed: int) -> Table:
         """All rows that count, or a fixed sample of them."""
         counted = np.arange(len(X)) if weights is None else np.flatnonzero(weights > 0)
-        if len(counted) > MAX_SAMPLE:
-            generator = stream_generator(seed, Stage.SELECTION_SAMPLE)
-            kept = generator.choice(len(counted), MAX_SAMPLE, replace=False, shuffle=False)
-            counted = counted[np.sort(kept)]
+        counted = counted[fixed_sample(len(counted), MAX_SAMPLE, seed, Stage.SELECTION_SAMPLE)]
         rows = X if len(counted) == len(X) else X[counted]
         with np.errstate(over="ignore", invalid="ignore"):  # check_spread speaks of it
             table = make_table(rows, None if weights is None else weights[counted])
@@ -376,7 +373,7 @@ class KSelector(
             )
         if not wanted:
             raise ValueError("k_range is empty: give at least one K, such as range(2, 11).")
-        distinct = check.count_distinct_rows(table.rows, wanted[-1])
+        distinct = count_distinct_rows(table.rows, wanted[-1])
         possible = [k for k in wanted if k <= distinct]
         impossible = tuple(k for k in wanted if k > distinct)
         if not possible:
@@ -404,22 +401,22 @@ class KSelector(
 
     def _grow(self, grids_of: GridsOf, table: Table, k_values: list[int]) -> Grid:
         """The grid over the K's; with k_range="auto", larger and larger until the score turns."""
-        (grid,) = grids_of([Part(table, k_values, "data", FIRST_GRID)])
+        (grid,) = grids_of([GridRequest(table, k_values, "data", FIRST_GRID)])
         if not isinstance(self.k_range, str):
             return grid
-        most = min(AUTO_CAP, check.count_distinct_rows(table.rows, AUTO_CAP))
+        most = min(AUTO_CAP, count_distinct_rows(table.rows, AUTO_CAP))
         while True:
             largest = grid.k_values[-1]
             if largest >= min(most, 2 * score(grid, self.criterion).best() + 2):
                 return grid
             more = list(range(largest + 1, min(largest + AUTO_STEP, most) + 1))
-            (larger,) = grids_of([Part(table, more, "data", FIRST_GRID)])
+            (larger,) = grids_of([GridRequest(table, more, "data", FIRST_GRID)])
             grid = join_grids(grid, larger)
 
     def _publish(self, grid: Grid, seed: int) -> None:
         scores = score(grid, self.criterion)
         self.best_k_ = scores.best()
-        self.mc_confidence_ = scores.noise_wins(seed)
+        self.mc_confidence_ = scores.bootstrap_win_rates(seed)
         self.tied_k_ = tied(self.best_k_, self.mc_confidence_)
         self.scores_ = dict(zip(grid.k_values, scores.values.tolist(), strict=True))
         self.scores_se_ = dict(zip(grid.k_values, scores.difference_se().tolist(), strict=True))
@@ -460,7 +457,7 @@ class KSelector(
         return {k: float(q) for k, q in zip(k_values, quantiles, strict=True)}
 
 
-class Part(NamedTuple):
+class GridRequest(NamedTuple):
     """Rows to run a grid on, the K's of it, and what it is called in a checkpoint and aloud."""
 
     table: Table
@@ -469,10 +466,10 @@ class Part(NamedTuple):
     title: str
 
 
-GridsOf = Callable[[Iterable[Part]], Iterator[Grid]]
+GridsOf = Callable[[Iterable[GridRequest]], Iterator[Grid]]
 
 
-def _halves(table: Table, k_values: list[int], seed: int, count: int) -> Iterator[Part]:
+def _halves(table: Table, k_values: list[int], seed: int, count: int) -> Iterator[GridRequest]:
     """Half-samples of the rows, without those that have too few distinct rows for any K."""
     for r in range(count):
         generator = stream_generator(seed, Stage.HALVES, r)
@@ -481,20 +478,20 @@ def _halves(table: Table, k_values: list[int], seed: int, count: int) -> Iterato
         if weights is not None:
             weights = weights / weights.mean()
         rows = make_table(table.rows[half], weights)
-        distinct = check.count_distinct_rows(rows.rows, k_values[-1])
+        distinct = count_distinct_rows(rows.rows, k_values[-1])
         possible = [k for k in k_values if k <= distinct]
         if possible:
-            yield Part(rows, possible, f"half-{r + 1}", f"half-sample {r + 1} of {count}")
+            yield GridRequest(rows, possible, f"half-{r + 1}", f"half-sample {r + 1} of {count}")
 
 
-def _nulls(table: Table, k_values: list[int], seed: int, n_each: int) -> Iterator[Part]:
+def _nulls(table: Table, k_values: list[int], seed: int, n_each: int) -> Iterator[GridRequest]:
     """Data without clusters, first all of one kind."""
     for kind in NULLS:
         for r in range(n_each):
             generator = stream_generator(seed, Stage.NULL_DATA, r)
             title = f"{kind} data without clusters, {r + 1} of {n_each}"
             rows = make_table(draw_null(kind, table, generator))
-            yield Part(rows, k_values, f"{kind}-{r + 1}", title)
+            yield GridRequest(rows, k_values, f"{kind}-{r + 1}", title)
 
 
 def _best_by(grid: Grid) -> dict[Any, int]:

@@ -112,7 +112,9 @@ class Verdict:
         )
 
 
-def judge(grid: Grid, null_doubt: dict[int, float] | None = None) -> tuple[KVerdict, ...]:
+def classify_separation(
+    grid: Grid, null_doubt: dict[int, float] | None = None
+) -> tuple[KVerdict, ...]:
     """A verdict for every K; ``null_doubt`` is the 5% quantile in data without clusters."""
     verdicts = []
     for i, n_clusters in enumerate(grid.k_values):

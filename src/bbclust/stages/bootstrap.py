@@ -128,7 +128,7 @@ def drawn_rows(resampling: Resampling, n: int, seed: int, replicas: range) -> np
     return np.unique(np.concatenate(drawn))
 
 
-class GivenDraws(NamedTuple):
+class PriorDraws(NamedTuple):
     """Draws from F0 made in Python, for several replicas one after the other."""
 
     points: Floats
@@ -137,7 +137,7 @@ class GivenDraws(NamedTuple):
 
 def draw_from_prior(
     table: Table, prior: PreparedPrior | None, resampling: Resampling, seed: int, replicas: range
-) -> GivenDraws | None:
+) -> PriorDraws | None:
     """Sample a prior that the engine does not know; None when it needs no help."""
     if not resampling.uses_prior or isinstance(prior, GaussianMixture):
         return None
@@ -161,7 +161,7 @@ def draw_from_prior(
         _check_reach(points, 0.0, table)
         blocks.append(points.astype(table.rows.dtype))
     offsets = np.cumsum([0] + [len(block) for block in blocks], dtype=np.int64)
-    return GivenDraws(np.concatenate(blocks), offsets)
+    return PriorDraws(np.concatenate(blocks), offsets)
 
 
 def _check_reach(points: npt.NDArray[np.float64], spread: float, table: Table) -> None:

@@ -121,8 +121,7 @@ def _number_by_size(
     clustered = labels >= 0
     weights = None if table.weights is None else table.weights[clustered]
     mass = np.bincount(labels[clustered], weights=weights, minlength=n_clusters).astype(np.float64)
-    # lexsort sorts by its last key first: size, then the coordinates from the first one on
-    order = np.lexsort((*centers.T[::-1], -mass))
+    order = order_by_size(mass, centers)
     number = np.empty(n_clusters, dtype=np.int32)
     number[order] = np.arange(n_clusters, dtype=np.int32)
     return Partition(
@@ -133,6 +132,14 @@ def _number_by_size(
         inertia=float(inertia),
         n_iter=int(n_iter),
     )
+
+
+def order_by_size(
+    mass: npt.NDArray[np.float64], centers: npt.NDArray[np.float64]
+) -> npt.NDArray[np.int64]:
+    """Clusters by decreasing size, equal ones by the coordinates of their centres, shape (K,)."""
+    # lexsort sorts by its last key first: size, then the coordinates from the first one on
+    return np.lexsort((*centers.T[::-1], -mass))
 
 
 def seed_centers(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bbclust.ensemble.job import Plan, Replicas
 from bbclust.stages.table import Table
-from bbclust.stages.voting import mean_entropy_moves, membership_se, standard_error
+from bbclust.stages.voting import mean_entropy_influence, membership_se, standard_error
 
 _ROWS_AT_ONCE = 65_536
 
@@ -41,7 +41,7 @@ class Precision:
 def measure_precision(table: Table, plan: Plan, replicas: Replicas) -> Precision:
     """Errors that these replicas leave."""
     rows = plan.evaluation_rows
-    moves = mean_entropy_moves(
+    moves = mean_entropy_influence(
         replicas.evaluation_labels, replicas.votes[rows], table.weights_or_ones()[rows]
     )
     return Precision(replicas.n_replicas, standard_error(moves), _max_membership_se(replicas.votes))

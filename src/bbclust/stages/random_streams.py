@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import IntEnum, unique
 
 import numpy as np
+import numpy.typing as npt
 from numpy.random import Generator, Philox, RandomState
 from sklearn.utils import check_random_state
 
@@ -50,3 +51,14 @@ def stream_key(seed: int, stage: Stage, start: int = 0, replica: int = 0) -> np.
 def stream_generator(seed: int, stage: Stage, replica: int = 0) -> Generator:
     """NumPy generator on a stream, for stages written in Python."""
     return Generator(Philox(key=stream_key(seed, stage, replica=replica)))
+
+
+def fixed_sample(
+    n: int, at_most: int, seed: int, stage: Stage, replica: int = 0
+) -> npt.NDArray[np.int64]:
+    """Numbers of all n rows or, if there are more than ``at_most``, of a sample; ascending."""
+    if n <= at_most:
+        return np.arange(n, dtype=np.int64)
+    generator = stream_generator(seed, stage, replica)
+    sample = generator.choice(n, at_most, replace=False, shuffle=False)
+    return np.sort(sample).astype(np.int64)

@@ -72,6 +72,15 @@ def make_table(X: Floats, weights: npt.NDArray[np.float64] | None = None) -> Tab
     return Table(rows=centered(X, center), center=center, weights=weights)
 
 
+def count_distinct_rows(rows: Floats, enough: int) -> int:
+    """Number of distinct rows, or some number of at least ``enough``."""
+    for some in (rows[: 4 * enough + 100], rows):
+        distinct = len(np.unique(some, axis=0))
+        if distinct >= enough:
+            break
+    return distinct
+
+
 def centered(X: Floats, center: npt.NDArray[np.float64]) -> Floats:
     """X minus center, in X's own precision and C order."""
     rows = np.empty(X.shape, dtype=X.dtype)

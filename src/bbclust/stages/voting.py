@@ -79,7 +79,7 @@ def count_votes(labels: npt.NDArray[np.int16], n_clusters: int) -> npt.NDArray[n
     return counts
 
 
-def mean_entropy_moves(
+def mean_entropy_influence(
     labels: npt.NDArray[np.int16], counts: npt.NDArray[np.int32], weights: Array
 ) -> Array:
     r"""What each replica moves the mean entropy, to first order, shape (B,).
@@ -93,10 +93,10 @@ def mean_entropy_moves(
     surprise = -np.log2(u, out=np.zeros_like(u), where=u > 0)
     entropies = (u * surprise).sum(axis=1)
     moves = (surprise - entropies[:, None]) / np.maximum(totals, 1)[:, None]
-    return _sum_moves(labels, moves, weights * (totals > 0))
+    return _sum_influence(labels, moves, weights * (totals > 0))
 
 
-def pairwise_entropy_moves(
+def pairwise_entropy_influence(
     labels: npt.NDArray[np.int16],
     counts: npt.NDArray[np.int32],
     weights: Array,
@@ -111,10 +111,10 @@ def pairwise_entropy_moves(
     for k, mine in zip(pair, (first, second), strict=True):
         share = np.divide(mine, total, out=np.ones_like(total), where=mine > 0)
         moves[:, k] = (-np.log2(share) - between) / np.maximum(total, 1)
-    return _sum_moves(labels, moves, weights * seen)
+    return _sum_influence(labels, moves, weights * seen)
 
 
-def pair_doubt_moves(
+def pair_doubt_influence(
     labels: npt.NDArray[np.int16],
     counts: npt.NDArray[np.int32],
     weights: Array,
@@ -137,7 +137,9 @@ def pair_doubt_moves(
     for k, mine in zip(pair, (first, second), strict=True):
         share = np.divide(mine, together, out=np.ones_like(together), where=mine > 0)
         moves[:, k] += -np.log2(share) - mean
-    return np.asarray(_sum_moves(labels, moves / votes[:, None], weights) * (weights.sum() / total))
+    return np.asarray(
+        _sum_influence(labels, moves / votes[:, None], weights) * (weights.sum() / total)
+    )
 
 
 def standard_error(moves: Array) -> float:
@@ -148,7 +150,7 @@ def standard_error(moves: Array) -> float:
     return float(np.sqrt(n_replicas / (n_replicas - 1) * (moves**2).sum()))
 
 
-def _sum_moves(labels: npt.NDArray[np.int16], moves: Array, weights: Array) -> Array:
+def _sum_influence(labels: npt.NDArray[np.int16], moves: Array, weights: Array) -> Array:
     """Move of the weighted mean by each replica, when a vote for k moves point e by moves[e, k]."""
     # a first column of zeros, which the label -1 picks
     shares = np.zeros((moves.shape[0], moves.shape[1] + 1))

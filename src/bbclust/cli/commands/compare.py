@@ -7,7 +7,7 @@ from typing import Any
 
 from bbclust.cli import options as o
 from bbclust.cli.input.preparation import Prepared, make_source, prepare
-from bbclust.cli.output.errors import CommandError, library_sentences, naming
+from bbclust.cli.output.errors import CommandError, library_sentences, prefix_errors_with
 from bbclust.cli.output.progress import Progress, watch
 from bbclust.cli.output.results import to_json, write_table
 from bbclust.cli.output.terminal import show_comparison, show_notes
@@ -78,7 +78,7 @@ def _choices(
     from bbclust.report.summary import as_plain, summarize_choice
 
     progress.begin("choosing K")
-    with notes.taken(), naming(prepared.source), library_sentences():
+    with notes.taken(), prefix_errors_with(prepared.source), library_sentences():
         selector = method.selector(progress.callback(), refit=False).fit(prepared.X)
     progress.begin("asking other methods")
     others = ask_other_methods(prepared.X, list(selector.scores_), method, progress, notes)

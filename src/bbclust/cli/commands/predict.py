@@ -8,7 +8,7 @@ from pathlib import Path
 from bbclust.cli import options as o
 from bbclust.cli.input.models import open_model
 from bbclust.cli.input.preparation import make_source, prepare_for
-from bbclust.cli.output.errors import library_sentences, naming
+from bbclust.cli.output.errors import library_sentences, prefix_errors_with
 from bbclust.cli.output.results import assignments, to_json, write_table
 from bbclust.cli.output.workspace import new_file
 
@@ -50,7 +50,7 @@ def predict(
         missing=missing.value,
     )
     prepared = prepare_for(source, scaling)
-    with naming(prepared.source), library_sentences():
+    with prefix_errors_with(prepared.source), library_sentences():
         labels = fitted.predict(prepared.X, min_confidence)
         memberships = fitted.predict_proba(prepared.X)
     n_votes = np.full(len(labels), fitted.n_replicas_, dtype=np.int32)

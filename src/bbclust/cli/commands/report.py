@@ -7,7 +7,7 @@ from pathlib import Path
 from bbclust.cli import options as o
 from bbclust.cli.input.models import open_model
 from bbclust.cli.input.preparation import default_out, make_source, prepare_for
-from bbclust.cli.output.errors import CommandError, library_sentences, naming
+from bbclust.cli.output.errors import CommandError, library_sentences, prefix_errors_with
 from bbclust.cli.output.results import NO_REPORT, can_report, to_json
 from bbclust.cli.output.terminal import say, show_summary
 from bbclust.cli.output.workspace import new_file
@@ -49,7 +49,7 @@ def report(
     )
     prepared = prepare_for(source, scaling)
     path = default_out(file, "-report.html") if out is None else Path(out)
-    with naming(prepared.source), library_sentences():
+    with prefix_errors_with(prepared.source), library_sentences():
         analysis = gather(fitted, prepared.X, **prepared.details())
     summary = summarize(analysis)
     with new_file(path, force=force) as draft:

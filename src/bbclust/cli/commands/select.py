@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bbclust.cli import options as o
 from bbclust.cli.input.preparation import Prepared, default_out, make_source, prepare
-from bbclust.cli.output.errors import CommandError, library_sentences, naming
+from bbclust.cli.output.errors import CommandError, library_sentences, prefix_errors_with
 from bbclust.cli.output.progress import watch
 from bbclust.cli.output.results import selection_table, to_json, write_json, write_table
 from bbclust.cli.output.resuming import finished_summary, identity_of, resumable
@@ -97,7 +97,7 @@ def _choose(prepared: Prepared, method: Method, output: Output) -> None:
             watch(quiet=output.quiet) as progress,
         ):
             progress.begin("choosing K")
-            with notes.taken(), naming(prepared.source), library_sentences():
+            with notes.taken(), prefix_errors_with(prepared.source), library_sentences():
                 selector = method.selector(
                     progress.callback(), checkpoint=work.checkpoint, refit=False
                 ).fit(prepared.X)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from bbclust.cli.input.columns import Wanted, choose_columns
 from bbclust.cli.input.tables import STDIN, InputTable
-from bbclust.cli.output.errors import CommandError, naming
+from bbclust.cli.output.errors import CommandError, prefix_errors_with
 
 if TYPE_CHECKING:
-    from bbclust.dask.partitioned.parquet import Piece
+    from bbclust.dask.partitioned.parquet import RowGroups
 
 # Rows by which columns are judged: what is text, what is empty, what names the rows.
 HEAD = 10_000
@@ -78,13 +78,15 @@ class ParquetTable:
         types = {str(file.types[name]) for file in self.files for name in self.columns}
         return "float32" if types == {"float"} else "float64"
 
-    def pieces(self) -> list[Piece]:
+    def row_groups(self) -> list[RowGroups]:
         """Its rows as partitions."""
-        from bbclust.dask.partitioned.parquet import cut_into_pieces
+        from bbclust.dask.partitioned.parquet import cut_into_row_groups
 
         d = len(self.columns)
         return [
-            piece for one in self.files for piece in cut_into_pieces(one.path, one.group_rows, d)
+            row_group
+            for one in self.files
+            for row_group in cut_into_row_groups(one.path, one.group_rows, d)
         ]
 
     def without(self, columns: dict[str, str]) -> ParquetTable:
@@ -98,7 +100,7 @@ def open_parquet(path: str, wanted: Wanted) -> ParquetTable:
 
     Columns are judged as :func:`~bbclust.cli.input.columns.choose_columns` does, by the first rows.
     """
-    with naming("Standard input" if path == STDIN else path):
+    with prefix_errors_with("Standard input" if path == STDIN else path):
         files = tuple(read_footer(file) for file in find_files(path))
         head = _read_head(files)
         table = InputTable(path, head, "Parquet")

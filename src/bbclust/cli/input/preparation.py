@@ -11,7 +11,7 @@ from bbclust.cli.input.delimited import Dialect
 from bbclust.cli.input.rows import Rows, check_size, take_rows
 from bbclust.cli.input.scaling import Scaling, measure_scaling
 from bbclust.cli.input.tables import STDIN, InputTable, read_table
-from bbclust.cli.output.errors import CommandError, naming
+from bbclust.cli.output.errors import CommandError, prefix_errors_with
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -134,7 +134,7 @@ def make_source(
 def prepare(source: Source, scale: str) -> Prepared:
     """Read a file, choose its columns, drop its gaps, scale its columns."""
     table = read_table(source.file, source.dialect)
-    with naming(table.name):
+    with prefix_errors_with(table.name):
         return prepare_table(table, source.wanted, source.missing, scale)
 
 
@@ -149,7 +149,7 @@ def prepare_table(table: InputTable, wanted: Wanted, missing: str, scale: str) -
 def prepare_for(source: Source, scaling: Scaling) -> Prepared:
     """Rows for a model: its columns, matched by name, scaled as its own rows were."""
     table = read_table(source.file, source.dialect)
-    with naming(table.name):
+    with prefix_errors_with(table.name):
         return _prepare_for(table, source, scaling)
 
 

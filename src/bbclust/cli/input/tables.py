@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bbclust.cli.input.delimited import DELIMITERS, Dialect, name_columns, read_delimited
-from bbclust.cli.output.errors import CommandError, naming
+from bbclust.cli.output.errors import CommandError, prefix_errors_with
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,7 +79,7 @@ def read_table(path: str, dialect: Dialect | None = None) -> InputTable:
         How to read delimited text.
     """
     name = "Standard input" if path == STDIN else path
-    with naming(name):
+    with prefix_errors_with(name):
         data = _read_bytes(path)
         kind = _kind(data, path)
         if kind == "text":

@@ -38,7 +38,7 @@ def one_sentence() -> Iterator[None]:
         _leave(str(interrupt) or "Interrupted.", EXIT_INTERRUPTED)
 
 
-def told_in_one_sentence(command: Callable[..., None]) -> Callable[..., None]:
+def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
     """The command, with its expected failures told by :func:`one_sentence`."""
 
     @wraps(command)
@@ -50,7 +50,7 @@ def told_in_one_sentence(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @contextmanager
-def naming(file: str) -> Iterator[None]:
+def prefix_errors_with(file: str) -> Iterator[None]:
     """Sentences from inside begin with the name of the file that they are about."""
     try:
         yield

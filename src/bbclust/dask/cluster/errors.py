@@ -15,7 +15,7 @@ class WorkersKeepDyingError(Exception):
 
 
 @contextmanager
-def in_one_sentence(client: Client, if_lost: str) -> Iterator[None]:
+def translate_cluster_errors(client: Client, if_lost: str) -> Iterator[None]:
     """Raise faults of the cluster as errors that a user can act on.
 
     ``if_lost`` says what to do when the scheduler is gone.

@@ -32,7 +32,11 @@ from bbclust.dask.cluster.compatibility import (
     look_at_workers,
     lowest_isa,
 )
-from bbclust.dask.cluster.errors import WorkersKeepDyingError, in_one_sentence, is_disconnection
+from bbclust.dask.cluster.errors import (
+    WorkersKeepDyingError,
+    is_disconnection,
+    translate_cluster_errors,
+)
 from bbclust.version import __version__
 
 RETRIES = 2
@@ -81,13 +85,13 @@ class Session:
         return _tasks(self)
 
     def fetch(self, future: Future) -> Any:
-        """The result of a task, or :class:`Lost`; its error is raised."""
+        """The result of a task, or :class:`LostResult`; its error is raised."""
         try:
             return future.result()
         except CancelledError as error:
             if is_disconnection(error) or self.client.status != "running":
                 raise
-            return Lost()
+            return LostResult()
 
 
 def _unique(name: str) -> str:
@@ -105,7 +109,7 @@ def run_task(version: str, isa: str, function: Callable[..., Any], *arguments: A
         return function(*arguments)
 
 
-class Lost:
+class LostResult:
     """What is left of a result that was on workers that died, and cannot be computed again there.
 
     The scheduler computes tasks again by itself, unless they need something that was sent from
@@ -145,11 +149,11 @@ class Shared:
                     raise
         return self._future
 
-    def was_of_use(self) -> None:
+    def reset_send_count(self) -> None:
         """A task that needs it has ended well, so it may be sent again as often as at first."""
         self._n_sendings = 1
 
-    def may_be_gone(self) -> None:
+    def invalidate_if_lost(self) -> None:
         """A task that needs it was lost: look whether a worker still has it."""
         # The future need not know: what is lost while it is being sent is not told.
         if self._future is not None and (
@@ -160,11 +164,11 @@ class Shared:
 
 
 @dataclass(frozen=True)
-class Ended:
-    """A task that has ended: what it was for, and its result on the workers or :class:`Lost`."""
+class FinishedTask:
+    """A task that has ended: what it was for, and its result on the workers or :class:`LostResult`."""
 
     purpose: Any
-    result: Future | Lost
+    result: Future | LostResult
 
 
 class Tasks:
@@ -194,7 +198,7 @@ class Tasks:
     def __len__(self) -> int:
         return len(self._purposes)
 
-    def __iter__(self) -> Iterator[Ended]:
+    def __iter__(self) -> Iterator[FinishedTask]:
         for future in self._under_way:
             if future not in self._purposes:
                 continue
@@ -203,7 +207,7 @@ class Tasks:
                 continue
             purpose = self._purposes.pop(future)
             there = future.status == "finished"
-            yield Ended(purpose, future if there else self._session.fetch(future))
+            yield FinishedTask(purpose, future if there else self._session.fetch(future))
 
     def cancel(self, which: Callable[[Any], bool]) -> None:
         """Forget the tasks for some purposes."""
@@ -247,7 +251,7 @@ def open_session(
     with (
         _connected(client) as connected,
         connected.as_current(),
-        in_one_sentence(connected, if_lost),
+        translate_cluster_errors(connected, if_lost),
     ):
         here, workers = describe_process(), look_at_workers(connected)
         check_versions(here, workers)

@@ -17,24 +17,24 @@ from distributed import as_completed
 
 from bbclust.dask.estimators import DaskBBC
 from bbclust.dask.partitioned.memberships import entropy_of_votes, name_of_part
-from bbclust.dask.partitioned.parquet import Piece, read_columns
+from bbclust.dask.partitioned.parquet import RowGroups, read_columns
 from bbclust.dask.partitioned.passes import each_partition, shared, start
 from bbclust.stages.voting import memberships
 
 
 @dataclass(frozen=True)
-class Names:
+class RowIds:
     """What the rows are called: by a column of the files, or by their numbers from 1."""
 
-    pieces: tuple[Piece, ...]
+    row_groups: tuple[RowGroups, ...]
     column: str | None = None
 
     def of_partition(self, i: int) -> Any:
         """Names of the rows of partition i."""
         if self.column is not None:
-            return read_columns(self.pieces[i], [self.column]).column(0)
-        first = 1 + sum(piece.n_rows for piece in self.pieces[:i])
-        return np.arange(first, first + self.pieces[i].n_rows)
+            return read_columns(self.row_groups[i], [self.column]).column(0)
+        first = 1 + sum(row_group.n_rows for row_group in self.row_groups[:i])
+        return np.arange(first, first + self.row_groups[i].n_rows)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Totals:
 def write_assignments(
     model: DaskBBC,
     directory: str | os.PathLike[str],
-    names: Names,
+    names: RowIds,
     clear_share: float,
     progress: Callable[[int, int], None],
 ) -> Totals:
@@ -71,10 +71,10 @@ def write_assignments(
     Parameters
     ----------
     model : DaskBBC
-        Fitted to the rows of ``names.pieces``.
+        Fitted to the rows of ``names.row_groups``.
     directory : path
         An empty directory that all workers can write to.
-    names : Names
+    names : RowIds
     clear_share : float
         Share of the votes with which a row is not in between.
     progress : callable
@@ -111,7 +111,7 @@ def _remove_halves(directory: str | os.PathLike[str]) -> None:
 
 
 def write_partition(
-    votes: npt.NDArray[np.int32], partition: int, names: Names, directory: str, clear_share: float
+    votes: npt.NDArray[np.int32], partition: int, names: RowIds, directory: str, clear_share: float
 ) -> Totals:
     """Write the file of a partition; a task, which may run again."""
     import pyarrow as pa

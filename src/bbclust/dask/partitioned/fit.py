@@ -44,14 +44,14 @@ from bbclust.dask.partitioned.replicas import (
     run_drawn,
     start_drawing,
 )
-from bbclust.dask.partitioned.row_picking import PickedRows, pick_rows, sample_numbers
+from bbclust.dask.partitioned.row_picking import PickedRows, pick_rows
 from bbclust.dask.partitioned.table import PartitionedTable, rows_of, survey
 from bbclust.diagnostics.variable_importance import VariableImportance
 from bbclust.ensemble.job import Plan, Replicas, choose_evaluation_rows, join, replica_tolerance
-from bbclust.ensemble.predictors import CenterVoters
+from bbclust.ensemble.predictors import CenterPredictors
 from bbclust.ensemble.run import Progress
 from bbclust.estimators.bbc import AUTO_BLOCK, BBC
-from bbclust.estimators.sklearn_callbacks import Watchers
+from bbclust.estimators.sklearn_callbacks import CallbackContext
 from bbclust.priors import (
     ElicitedPrior,
     MixturePrior,
@@ -64,13 +64,13 @@ from bbclust.priors import (
 from bbclust.stages.bootstrap import Resampling
 from bbclust.stages.entropies import worst_pair
 from bbclust.stages.monte_carlo import Precision
-from bbclust.stages.random_streams import Stage, root_seed
+from bbclust.stages.random_streams import Stage, fixed_sample, root_seed
 from bbclust.stages.table import Floats
 from bbclust.stages.voting import (
     count_votes,
-    mean_entropy_moves,
+    mean_entropy_influence,
     membership_se,
-    pairwise_entropy_moves,
+    pairwise_entropy_influence,
     standard_error,
 )
 
@@ -114,12 +114,12 @@ class PartitionedFit(BBC):
         with (
             self._on_workers(),
             check.all_or_nothing(self),
-            Watchers(self, "replicas", X) as watchers,
+            CallbackContext(self, "replicas", X) as callback_context,
         ):
             table = survey(self._session, self, rows_of(self, X, reset=True))
             self._tell(f"{table.n} rows in {table.n_partitions} partitions")
             run: Any = self._prepare_partitions(table)
-            self._publish(run, *self._run_all(run, watchers))
+            self._publish(run, *self._run_all(run, callback_context))
             notice = getattr(run.prior, "notice", None)
             if notice is not None:
                 warnings.warn(notice, UserWarning, stacklevel=3)
@@ -132,7 +132,7 @@ class PartitionedFit(BBC):
         """Reference, prior and plan (Algorithm 3, steps 2 to 6)."""
         session, plan = self._session, self._plan_partitions(table)
         check_sendable(session, "prior", self.prior)
-        cut = cluster_partitions(
+        rule = cluster_partitions(
             session,
             table,
             self.n_clusters,
@@ -145,9 +145,9 @@ class PartitionedFit(BBC):
         first = next(batches(range(n_first), plan.resampling, table.d))
         blocks = cut_into_blocks(first, session.n_threads, self.block_size)
         read = partitions_of(table.rows)
-        products = cross_products(session, table, cut, read)
+        products = cross_products(session, table, rule, read)
         drawn, (added,) = start_drawing(session, table, plan, blocks, along=[products], read=read)
-        reference = reference_from(cut, added.result())
+        reference = reference_from(rule, added.result())
         check.check_no_cluster_is_empty(reference.of_rows(np.zeros((0, table.d))))
         prior = None
         if plan.resampling.uses_prior:
@@ -201,7 +201,7 @@ class PartitionedFit(BBC):
             return super()._measure(run, replicas)
         labels = replicas.evaluation_labels
         counts = count_votes(labels, run.reference.n_clusters)
-        moves = mean_entropy_moves(labels, counts, np.ones(len(counts)))
+        moves = mean_entropy_influence(labels, counts, np.ones(len(counts)))
         largest = float(membership_se(counts).max())
         return Precision(replicas.n_replicas, standard_error(moves), largest)
 
@@ -209,18 +209,18 @@ class PartitionedFit(BBC):
         if not isinstance(run, PartitionedRun):
             return super()._publish(run, replicas, trace)
         self._publish_replicas(run, replicas, trace)
-        voters = CenterVoters(replicas.centers, replicas.occupied, run.table.center)
-        self._voters = voters
-        self._votes = votes_of(run.table.rows, voters)
+        predictors = CenterPredictors(replicas.centers, replicas.occupied, run.table.center)
+        self._predictors = predictors
+        self._votes = votes_of(run.table.rows, predictors)
         self.memberships_ = memberships_of(self._votes)
         self.labels_ = labels_of(self._votes)
         self.entropy_ = entropies_of(self._votes)
-        self.reference_labels_ = reference_labels_of(run.table.rows, run.reference.cut)
+        self.reference_labels_ = reference_labels_of(run.table.rows, run.reference.rule)
         self.n_votes_ = da.full(run.table.n, replicas.n_replicas, chunks=run.table.rows.chunks[0])
         self.n_undrawn_ = 0
 
         summarize = self._session.submit(
-            "summarize-memberships", summarize_memberships, run.sample.pop(), voters
+            "summarize-memberships", summarize_memberships, run.sample.pop(), predictors
         )
         summary: MembershipSummary = summarize.result()
         self.cluster_shares_ = summary.shares
@@ -234,7 +234,7 @@ class PartitionedFit(BBC):
             labels = replicas.evaluation_labels
             counts = count_votes(labels, run.reference.n_clusters)
             self.max_pairwise_entropy_se_ = standard_error(
-                pairwise_entropy_moves(labels, counts, np.ones(len(counts)), self.worst_pair_)
+                pairwise_entropy_influence(labels, counts, np.ones(len(counts)), self.worst_pair_)
             )
         return None
 
@@ -273,12 +273,12 @@ class PartitionedFit(BBC):
 
     def _votes_on(self, X: Any) -> da.Array:
         check_is_fitted(self)
-        if not isinstance(self._voters, CenterVoters):
+        if not isinstance(self._predictors, CenterPredictors):
             raise TypeError(
                 "The replicas of this model vote by fitted clusterers, which cannot look at "
                 "partitions: predict tables in memory."
             )
-        return votes_of(rows_of(self, X, reset=False), self._voters)
+        return votes_of(rows_of(self, X, reset=False), self._predictors)
 
     def replica_labels(self, X: Any) -> Iterator[npt.NDArray[np.int32]]:
         """Labels by one replica after the other, see :meth:`bbclust.BBC.replica_labels`."""
@@ -370,7 +370,7 @@ def _prepare_prior(prior: Any, reference: Reference, sample: Future, scale: floa
 def sample_partitions(session: Session, estimator: Any, X: Any, seed: int, at_most: int) -> Floats:
     """The rows on which K is chosen: those that the local twin would take, after two passes."""
     table = survey(session, estimator, rows_of(estimator, X, reset=True))
-    numbers = sample_numbers(table.n, at_most, seed, Stage.SELECTION_SAMPLE)
+    numbers = fixed_sample(table.n, at_most, seed, Stage.SELECTION_SAMPLE)
     wanted = shared("sample-numbers", (numbers,))
     (node,) = pick_rows(session, table, wanted, 1, len(numbers) * table.d)
     sample: PickedRows = result_of(session, node)

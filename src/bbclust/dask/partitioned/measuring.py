@@ -16,7 +16,7 @@ from bbclust.dask.partitioned.passes import (
     shared,
     start,
 )
-from bbclust.dask.partitioned.row_picking import PickedRows, pick_rows, sample_numbers
+from bbclust.dask.partitioned.row_picking import PickedRows, pick_rows
 from bbclust.dask.partitioned.table import (
     Array,
     PartitionedTable,
@@ -24,7 +24,7 @@ from bbclust.dask.partitioned.table import (
     join_moments,
     survey_partition,
 )
-from bbclust.stages.random_streams import Stage
+from bbclust.stages.random_streams import Stage, fixed_sample
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def measure(client: Client, rows: da.Array, at_most: int, seed: int) -> Measured
     """Measure the columns of a table and take a sample of at most so many rows, in one pass."""
     n, d = rows.shape
     table = PartitionedTable(rows, np.zeros(d), 0.0)
-    numbers = sample_numbers(n, at_most, seed, Stage.REFERENCE_SAMPLE)
+    numbers = fixed_sample(n, at_most, seed, Stage.REFERENCE_SAMPLE)
     with open_session(client) as session:
         read = partitions_of(rows)
         parts = each_partition(session, "measure-columns", survey_partition, rows, read=read)

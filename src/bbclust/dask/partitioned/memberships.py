@@ -19,10 +19,10 @@ import numpy.typing as npt
 from dask.delayed import delayed
 
 from bbclust._native import ISAS, engine, using_isa
-from bbclust.dask.partitioned.reference import Cut
+from bbclust.dask.partitioned.reference import NearestCenterRule
 from bbclust.dask.partitioned.row_picking import PickedRows
 from bbclust.dask.partitioned.table import first_bad_value
-from bbclust.ensemble.predictors import CenterVoters
+from bbclust.ensemble.predictors import CenterPredictors
 from bbclust.stages.entropies import entropy, mean_pairwise_entropy
 from bbclust.stages.table import Floats
 from bbclust.stages.voting import membership_se, memberships
@@ -30,18 +30,18 @@ from bbclust.stages.voting import membership_se, memberships
 Array = npt.NDArray[np.float64]
 
 
-def votes_of(rows: da.Array, voters: CenterVoters) -> da.Array:
+def votes_of(rows: da.Array, predictors: CenterPredictors) -> da.Array:
     """Votes of all replicas on every row, shape (n, K), int32; nothing is computed.
 
     Lengths of partitions may be unknown. Tasks compute with the present instruction set, or with
     the widest that there is where they run.
     """
-    name = f"replica-centers-{dask.base.tokenize(voters)}"
-    n_clusters = voters.centers.shape[1]
+    name = f"replica-centers-{dask.base.tokenize(predictors)}"
+    n_clusters = predictors.centers.shape[1]
     return rows.map_blocks(
         vote_on_partition,
         engine.ISA,
-        voters=delayed(voters, name=name, traverse=False),
+        predictors=delayed(predictors, name=name, traverse=False),
         dtype=np.int32,
         chunks=(rows.chunks[0], (n_clusters,)),
         meta=np.empty((0, 0), dtype=np.int32),
@@ -49,7 +49,7 @@ def votes_of(rows: da.Array, voters: CenterVoters) -> da.Array:
 
 
 def vote_on_partition(
-    rows: Floats, isa: str, voters: CenterVoters, block_id: Any = None
+    rows: Floats, isa: str, predictors: CenterPredictors, block_id: Any = None
 ) -> npt.NDArray[np.int32]:
     """Votes on the rows of a partition; a task."""
     bad = first_bad_value(rows, block_id[0])
@@ -59,7 +59,7 @@ def vote_on_partition(
             f"{bad.partition}, column {bad.column}: drop or fill such rows first."
         )
     with _at_most(isa):
-        return voters.vote(rows)
+        return predictors.vote(rows)
 
 
 def _at_most(isa: str) -> AbstractContextManager[None]:
@@ -86,9 +86,9 @@ def entropies_of(votes: da.Array) -> da.Array:
     return _by_row(votes, entropy_of_votes, np.float64)
 
 
-def reference_labels_of(rows: da.Array, cut: Cut) -> da.Array:
+def reference_labels_of(rows: da.Array, rule: NearestCenterRule) -> da.Array:
     """Reference cluster of every row, shape (n,)."""
-    return _by_row(rows, label_by_cut, np.int32, cut, engine.ISA)
+    return _by_row(rows, label_by_rule, np.int32, rule, engine.ISA)
 
 
 def _by_row(blocks: da.Array, function: Any, dtype: Any, *arguments: Any) -> da.Array:
@@ -110,10 +110,10 @@ def entropy_of_votes(votes: npt.NDArray[np.int32]) -> Array:
     return entropy(memberships(votes)) if len(votes) else np.zeros(0)
 
 
-def label_by_cut(rows: Floats, cut: Cut, isa: str) -> npt.NDArray[np.int32]:
+def label_by_rule(rows: Floats, rule: NearestCenterRule, isa: str) -> npt.NDArray[np.int32]:
     """Reference labels of the rows of a partition; a task."""
     with _at_most(isa):
-        return cut.labels(rows)
+        return rule.labels(rows)
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,9 @@ class MembershipSummary:
     pairwise_entropy: Array
 
 
-def summarize_memberships(sample: PickedRows, voters: CenterVoters) -> MembershipSummary:
+def summarize_memberships(sample: PickedRows, predictors: CenterPredictors) -> MembershipSummary:
     """Means over the rows of a sample; a task."""
-    shares = memberships(voters.vote(sample.rows))
+    shares = memberships(predictors.vote(sample.rows))
     return MembershipSummary(
         shares.mean(axis=0), float(entropy(shares).mean()), mean_pairwise_entropy(shares)
     )

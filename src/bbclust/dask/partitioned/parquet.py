@@ -21,7 +21,7 @@ MAX_VALUES = 2**22
 
 
 @dataclass(frozen=True)
-class Piece:
+class RowGroups:
     """Neighbouring row groups of a file, read together.
 
     Attributes
@@ -37,12 +37,12 @@ class Piece:
     n_rows: int
 
 
-def cut_into_pieces(path: str, group_rows: Sequence[int], d: int) -> Iterator[Piece]:
+def cut_into_row_groups(path: str, group_rows: Sequence[int], d: int) -> Iterator[RowGroups]:
     """Pieces of a file whose row groups have these numbers of rows, of d columns each.
 
     Examples
     --------
-    >>> [piece.groups for piece in cut_into_pieces("a", [600_000, 400_000, 600_000], d=4)]
+    >>> [row_group.groups for row_group in cut_into_row_groups("a", [600_000, 400_000, 600_000], d=4)]
     [(0, 1), (2,)]
     """
     most = max(min(MAX_ROWS, MAX_VALUES // d), 1)
@@ -50,43 +50,47 @@ def cut_into_pieces(path: str, group_rows: Sequence[int], d: int) -> Iterator[Pi
     n_rows = 0
     for group, more in enumerate(group_rows):
         if n_rows and n_rows + more > most:
-            yield Piece(path, tuple(groups), n_rows)
+            yield RowGroups(path, tuple(groups), n_rows)
             groups, n_rows = [], 0
         groups.append(group)
         n_rows += more
     if n_rows:
-        yield Piece(path, tuple(groups), n_rows)
+        yield RowGroups(path, tuple(groups), n_rows)
 
 
-def rows_of_pieces(pieces: Sequence[Piece], columns: Sequence[str], dtype: Any) -> da.Array:
-    """The rows as a Dask array with one block per piece; nothing is read yet."""
+def rows_of_row_groups(
+    row_groups: Sequence[RowGroups], columns: Sequence[str], dtype: Any
+) -> da.Array:
+    """The rows as a Dask array with one block per group of row groups; nothing is read yet."""
     name = f"read-parquet-{uuid4().hex}"
     tasks = {
-        (name, i, 0): (read_piece, piece, tuple(columns), np.dtype(dtype).str)
-        for i, piece in enumerate(pieces)
+        (name, i, 0): (read_row_groups_of, row_group, tuple(columns), np.dtype(dtype).str)
+        for i, row_group in enumerate(row_groups)
     }
-    lengths = tuple(piece.n_rows for piece in pieces)
+    lengths = tuple(row_group.n_rows for row_group in row_groups)
     chunks = (lengths, (len(columns),))
     return da.Array(tasks, name, chunks, meta=np.empty((0, 0), dtype=dtype))
 
 
-def read_piece(piece: Piece, columns: Sequence[str], dtype: str) -> Floats:
+def read_row_groups_of(row_group: RowGroups, columns: Sequence[str], dtype: str) -> Floats:
     """Some columns as numbers, NaN where there are none; a task."""
-    rows: Floats = np.empty((piece.n_rows, len(columns)), dtype=dtype)
-    table = read_columns(piece, columns)
+    rows: Floats = np.empty((row_group.n_rows, len(columns)), dtype=dtype)
+    table = read_columns(row_group, columns)
     for j, column in enumerate(table.columns):
         rows[:, j] = _as_floats(column)
     return rows
 
 
-def read_columns(piece: Piece, columns: Sequence[str]) -> Any:
-    """Some columns of a piece as an Arrow table, in the order asked for."""
+def read_columns(row_group: RowGroups, columns: Sequence[str]) -> Any:
+    """Some columns of some row groups as an Arrow table, in the order asked for."""
     import pyarrow.parquet as pq
 
-    state = os.stat(piece.path)
-    footer = _footer(piece.path, state.st_size, state.st_mtime_ns)
-    with pq.ParquetFile(piece.path, metadata=footer) as file:
-        table = file.read_row_groups(list(piece.groups), columns=list(columns), use_threads=False)
+    state = os.stat(row_group.path)
+    footer = _footer(row_group.path, state.st_size, state.st_mtime_ns)
+    with pq.ParquetFile(row_group.path, metadata=footer) as file:
+        table = file.read_row_groups(
+            list(row_group.groups), columns=list(columns), use_threads=False
+        )
     return table.select(list(columns))
 
 

@@ -19,11 +19,11 @@ from bbclust import validation as check
 from bbclust._native import engine
 from bbclust.dask.cluster.session import Session
 from bbclust.dask.partitioned.passes import Task, each_partition, joined_in_order, result_of, shared
-from bbclust.dask.partitioned.row_picking import PickedRows, pick_rows, sample_numbers
+from bbclust.dask.partitioned.row_picking import PickedRows, pick_rows
 from bbclust.dask.partitioned.table import PartitionedTable, slabs
 from bbclust.priors.covariances import ClusterMoments
-from bbclust.stages.kmeans import Partition, cluster_reference
-from bbclust.stages.random_streams import Stage
+from bbclust.stages.kmeans import Partition, cluster_reference, order_by_size
+from bbclust.stages.random_streams import Stage, fixed_sample
 from bbclust.stages.table import Floats, Table, centered
 from bbclust.stages.voting import nearest_center
 
@@ -34,7 +34,7 @@ SAMPLE_VALUES = 2**25  # numbers in these rows, at most: 256 MB in float64
 
 
 @dataclass(frozen=True)
-class Cut:
+class NearestCenterRule:
     """Centres that say to which cluster a row belongs, that of the nearest.
 
     Attributes
@@ -62,7 +62,7 @@ class Reference:
 
     Attributes
     ----------
-    cut : Cut
+    rule : NearestCenterRule
         What makes the clusters.
     centers : ndarray of shape (K, d)
         Their means, in the units of the data.
@@ -70,7 +70,7 @@ class Reference:
         Their sizes and covariances.
     """
 
-    cut: Cut
+    rule: NearestCenterRule
     centers: Array
     moments: ClusterMoments
 
@@ -80,7 +80,7 @@ class Reference:
 
     @property
     def n_iter(self) -> int:
-        return self.cut.n_iter
+        return self.rule.n_iter
 
     @property
     def shares(self) -> Array:
@@ -90,7 +90,7 @@ class Reference:
     def renumbered(self, order: npt.NDArray[np.integer]) -> Reference:
         """The same partition with other numbers: cluster ``order[j]`` becomes cluster j."""
         return Reference(
-            replace(self.cut, centers=self.cut.centers[order]),
+            replace(self.rule, centers=self.rule.centers[order]),
             self.centers[order],
             self.moments.renumbered(order),
         )
@@ -99,12 +99,12 @@ class Reference:
         """The partition of some rows; centres and shares remain those of all."""
         sizes, covariances = self.moments.sizes, self.moments.covariances
         return Partition(
-            labels=self.cut.labels(rows),
+            labels=self.rule.labels(rows),
             centers=self.centers,
             shares=self.shares,
             weights=None,
             inertia=float(np.einsum("k,kff->", sizes, covariances)),
-            n_iter=self.cut.n_iter,
+            n_iter=self.rule.n_iter,
         )
 
 
@@ -117,7 +117,7 @@ def cluster_partitions(
     max_iter: int,
     tolerance: float,
     tell: Callable[[str], None] = lambda _: None,
-) -> Cut:
+) -> NearestCenterRule:
     """Centres of the reference partition: the best start on a sample, refined on all rows.
 
     ``tell`` hears how far it is, in words.
@@ -129,24 +129,24 @@ def cluster_partitions(
     found: Partition = result_of(
         session, cluster(sample, table.center, n_clusters, seed, max_iter, tolerance)
     )
-    cut = Cut(found.centers, table.center, found.n_iter)
+    rule = NearestCenterRule(found.centers, table.center, found.n_iter)
     tell(f"{len(numbers)} rows clustered")
     if len(numbers) == table.n:  # nothing is left to refine
-        return cut
+        return rule
     for i in range(max_iter):
-        before, cut = cut, _pass(session, table, cut)
-        moved = cut.centers - before.centers
+        before, rule = rule, _pass(session, table, rule)
+        moved = rule.centers - before.centers
         square = float(np.einsum("kf,kf->", moved, moved))
         tell(f"pass {i + 1} moved the centres by {square**0.5:.3g} (ends at {tolerance**0.5:.3g})")
         if square <= tolerance:
             break
-    return cut
+    return rule
 
 
 def sample_of(table: PartitionedTable, seed: int) -> npt.NDArray[np.int64]:
     """Numbers of the rows that stand for all where these would be too many."""
     at_most = max(min(SAMPLE, SAMPLE_VALUES // table.d), 1)
-    return sample_numbers(table.n, at_most, seed, Stage.REFERENCE_SAMPLE)
+    return fixed_sample(table.n, at_most, seed, Stage.REFERENCE_SAMPLE)
 
 
 def cluster_sample(
@@ -171,19 +171,19 @@ class ClusterSums:
     sums: Array
 
 
-def _pass(session: Session, table: PartitionedTable, cut: Cut) -> Cut:
+def _pass(session: Session, table: PartitionedTable, rule: NearestCenterRule) -> NearestCenterRule:
     """One Lloyd iteration. Empty clusters move to the rows farthest from their centres."""
-    centers = shared("centers", cut)
+    centers = shared("centers", rule)
     found: ClusterSums = _added_up(session, "sum-clusters", sum_clusters, add_sums, table, centers)
     counts = np.maximum(found.counts, 1)[:, None]
-    means = np.where(found.counts[:, None] > 0, cut.origin + found.sums / counts, cut.centers)
+    means = np.where(found.counts[:, None] > 0, rule.origin + found.sums / counts, rule.centers)
     empty = np.flatnonzero(found.counts == 0)
     if len(empty):
         far: FarRows = _added_up(
             session, "find-far-rows", find_far_rows, farthest, table, centers, len(empty)
         )
         means[empty[: len(far.rows)]] = far.rows
-    return Cut(means, cut.origin, cut.n_iter + 1)
+    return NearestCenterRule(means, rule.origin, rule.n_iter + 1)
 
 
 def _added_up(
@@ -198,18 +198,20 @@ def _added_up(
     return result_of(session, joined_in_order(session, f"join-{name}", join, parts))
 
 
-def _by_slab(rows: Floats, cut: Cut) -> Iterator[tuple[Floats, npt.NDArray[np.int32]]]:
+def _by_slab(
+    rows: Floats, rule: NearestCenterRule
+) -> Iterator[tuple[Floats, npt.NDArray[np.int32]]]:
     for slab in slabs(rows):
-        yield slab, cut.labels(slab)
+        yield slab, rule.labels(slab)
 
 
-def sum_clusters(rows: Floats, partition: int, cut: Cut) -> ClusterSums:
+def sum_clusters(rows: Floats, partition: int, rule: NearestCenterRule) -> ClusterSums:
     """Counts and sums of the rows of a partition nearest to each centre."""
-    n_clusters, d = cut.centers.shape
+    n_clusters, d = rule.centers.shape
     counts, sums = np.zeros(n_clusters, dtype=np.int64), np.zeros((n_clusters, d))
-    for slab, labels in _by_slab(rows, cut):
+    for slab, labels in _by_slab(rows, rule):
         counts += np.bincount(labels, minlength=n_clusters)
-        deviations = slab - cut.origin
+        deviations = slab - rule.origin
         for f in range(d):
             sums[:, f] += np.bincount(labels, weights=deviations[:, f], minlength=n_clusters)
     return ClusterSums(counts, sums)
@@ -232,11 +234,11 @@ class FarRows:
     rows: Array
 
 
-def find_far_rows(rows: Floats, partition: int, cut: Cut, count: int) -> FarRows:
+def find_far_rows(rows: Floats, partition: int, rule: NearestCenterRule, count: int) -> FarRows:
     """The rows of a partition that are farthest from their centres."""
     far = [FarRows(np.zeros(0), np.zeros((0, rows.shape[1])))]
-    for slab, labels in _by_slab(rows, cut):
-        deviations = slab - cut.centers[labels]
+    for slab, labels in _by_slab(rows, rule):
+        deviations = slab - rule.centers[labels]
         squares = np.einsum("ij,ij->i", deviations, deviations)
         order = np.argsort(-squares, kind="stable")[:count]
         far.append(FarRows(squares[order], slab[order].astype(np.float64)))
@@ -274,23 +276,26 @@ class CrossProducts:
 
 
 def cross_products(
-    session: Session, table: PartitionedTable, cut: Cut, read: Sequence[Delayed] | None = None
+    session: Session,
+    table: PartitionedTable,
+    rule: NearestCenterRule,
+    read: Sequence[Delayed] | None = None,
 ) -> Delayed:
     """One pass that adds up what the covariances of the clusters are made of."""
-    centers = shared("centers", cut)
+    centers = shared("centers", rule)
     parts = each_partition(session, "sum-products", sum_products, table.rows, centers, read=read)
     return joined_in_order(session, "add-products", add_products, parts)
 
 
-def sum_products(rows: Floats, partition: int, cut: Cut) -> CrossProducts:
+def sum_products(rows: Floats, partition: int, rule: NearestCenterRule) -> CrossProducts:
     """Counts, sums and products of the deviations of a partition's rows from their centres."""
-    n_clusters, d = cut.centers.shape
+    n_clusters, d = rule.centers.shape
     counts, sums = np.zeros(n_clusters, dtype=np.int64), np.zeros((n_clusters, d))
     products = np.zeros((n_clusters, d, d))
-    for slab, labels in _by_slab(rows, cut):
+    for slab, labels in _by_slab(rows, rule):
         by_cluster = np.argsort(labels, kind="stable")
         sizes = np.bincount(labels, minlength=n_clusters)
-        deviations = slab[by_cluster] - cut.centers[labels[by_cluster]]
+        deviations = slab[by_cluster] - rule.centers[labels[by_cluster]]
         for k, mine in enumerate(np.split(deviations, np.cumsum(sizes)[:-1])):
             sums[k] += mine.sum(axis=0)
             engine.weighted_gram(mine, np.ones(len(mine)), products[k])
@@ -309,8 +314,8 @@ def add_products(parts: Sequence[CrossProducts]) -> CrossProducts:
     return CrossProducts(counts, sums, products)
 
 
-def reference_from(cut: Cut, found: CrossProducts) -> Reference:
-    """The partition that a cut makes, its clusters numbered by decreasing size.
+def reference_from(rule: NearestCenterRule, found: CrossProducts) -> Reference:
+    """The partition that a rule makes, its clusters numbered by decreasing size.
 
     Deviations are from centres that Lloyd's last steps hardly moved, so that nothing is lost when
     the square of what they moved is subtracted.
@@ -321,8 +326,7 @@ def reference_from(cut: Cut, found: CrossProducts) -> Reference:
     covariances -= np.einsum("kf,kg->kfg", moved, moved)
     variances = np.einsum("kff->kf", covariances)  # a view
     np.maximum(variances, 0.0, out=variances)
-    centers = cut.centers + moved
-    # lexsort sorts by its last key first: size, then the coordinates from the first one on
-    order = np.lexsort((*centers.T[::-1], -found.counts))
+    centers = rule.centers + moved
+    order = order_by_size(found.counts, centers)
     moments = ClusterMoments(found.counts.astype(np.float64), covariances)
-    return Reference(cut, centers, moments).renumbered(order)
+    return Reference(rule, centers, moments).renumbered(order)

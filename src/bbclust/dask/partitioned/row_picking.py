@@ -12,7 +12,6 @@ from dask.delayed import Delayed
 from bbclust.dask.cluster.session import Session
 from bbclust.dask.partitioned.passes import FAN_IN, Task, each_partition, shared
 from bbclust.dask.partitioned.table import PartitionedTable
-from bbclust.stages.random_streams import Stage, stream_generator
 from bbclust.stages.table import Floats
 
 Numbers = npt.NDArray[np.int64]
@@ -35,14 +34,6 @@ class PickedRows:
 
     numbers: Numbers
     rows: Floats
-
-
-def sample_numbers(n: int, at_most: int, seed: int, stage: Stage) -> Numbers:
-    """Numbers of all rows, or of a fixed sample of them, ascending."""
-    if n <= at_most:
-        return np.arange(n, dtype=np.int64)
-    sample = stream_generator(seed, stage).choice(n, at_most, replace=False, shuffle=False)
-    return np.sort(sample).astype(np.int64)
 
 
 def pick_rows(

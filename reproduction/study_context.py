@@ -28,7 +28,7 @@ def paper_draw(number: int, draw: int) -> Dataset:
     return make_paper_dataset(number, random_state=100_000 * number + FIRST_DRAW + draw)
 
 
-class Workshop:
+class StudyContext:
     """What all studies of a run share.
 
     Parameters
@@ -43,7 +43,7 @@ class Workshop:
 
     Examples
     --------
-    >>> Workshop("quick").size(quick=3, full=500)
+    >>> StudyContext("quick").size(quick=3, full=500)
     3
     """
 
