@@ -66,8 +66,8 @@ def members_of(data):
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def pack(members, method=zipfile.ZIP_DEFLATED):
-    """A archive file of any members, given as pairs."""
+def zip_of(members, method=zipfile.ZIP_DEFLATED):
+    """An archive of any members, given as pairs."""
     buffer = io.BytesIO()
     with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w", method) as archive:
         warnings.simplefilter("ignore")  # of two members of the same name
@@ -78,7 +78,7 @@ def pack(members, method=zipfile.ZIP_DEFLATED):
 
 
 def edited(data, edit):
-    """The file with its header and arrays changed by a function, and archive again."""
+    """The file with its header and arrays changed by a function, and packed again."""
     archive = unpack(data, "model", 1)
     header, arrays = json.loads(json.dumps(archive.header)), dict(archive.arrays)
     edit(header, arrays)
@@ -103,7 +103,7 @@ def corrupt(data, generator):
     members = list(members_of(data).items())
     i, j = generator.choice(len(members), size=2, replace=False)
     members[i], members[j] = (members[i][0], members[j][1]), (members[j][0], members[i][1])
-    return pack(members)[:-64] + data[-64:]
+    return zip_of(members)[:-64] + data[-64:]
 
 
 def test_a_thousand_damaged_files_are_refused(good, refused, seed):
@@ -129,7 +129,7 @@ def test_damage_with_a_matching_checksum_never_crashes(good, tmp_path, seed):
     """Some such files are valid (a digit of a centre): then they must work."""
     generator = np.random.default_rng(seed)
     path = tmp_path / "model.bbc"
-    stored = pack(members_of(good).items(), zipfile.ZIP_STORED)  # damage reaches the content
+    stored = zip_of(members_of(good).items(), zipfile.ZIP_STORED)  # damage reaches the content
     outcomes = {"refused": 0, "loaded": 0}
     for i in range(1000):
         path.write_bytes(reseal(corrupt((good, stored)[i % 2], generator)))
@@ -160,12 +160,12 @@ def test_an_npz_of_something_else_is_refused(refused):
     buffer = io.BytesIO()
     np.savez(buffer, a=np.arange(100))
     assert "something else" in refused(buffer.getvalue())
-    assert "(KeyError)" in refused(pack([("a.npy", buffer.getvalue())]))
+    assert "(KeyError)" in refused(zip_of([("a.npy", buffer.getvalue())]))
 
 
 @pytest.mark.parametrize("content", [b"null", b"[]", b"{}", b'{"format": "other"}', b"1" * 5000])
 def test_a_header_of_something_else_is_refused(content, refused):
-    refused(pack([("header.json", content)]))
+    refused(zip_of([("header.json", content)]))
 
 
 def test_a_folder_and_a_missing_file_are_not_models(tmp_path):
@@ -210,7 +210,7 @@ def peak_memory(function, *arguments):
 
 
 def test_a_bomb_is_not_unpacked(refused):
-    bomb = pack([("header.json", bytes(50_000_000))])
+    bomb = zip_of([("header.json", bytes(50_000_000))])
     assert len(bomb) < 100_000
     assert peak_memory(lambda: refused(bomb)) < 20 * len(bomb)
     assert "far more than fits" in refused(bomb)
@@ -219,7 +219,7 @@ def test_a_bomb_is_not_unpacked(refused):
 @pytest.mark.parametrize("claimed", [10, 100_000])
 def test_a_bomb_that_lies_about_its_size_is_not_unpacked(claimed, refused):
     """The sizes in both directories say that little is inside."""
-    data = bytearray(pack([("header.json", bytes(50_000_000))]))
+    data = bytearray(zip_of([("header.json", bytes(50_000_000))]))
     true = struct.pack("<I", 50_000_000)
     for _ in range(2):
         i = data.index(true)
@@ -230,7 +230,7 @@ def test_a_bomb_that_lies_about_its_size_is_not_unpacked(claimed, refused):
 
 def test_members_that_share_their_bytes_are_not_all_unpacked(refused):
     """A thousand entries of the directory point to one member."""
-    data = pack([("header.json", bytes(1_000_000))])
+    data = zip_of([("header.json", bytes(1_000_000))])
     start = data.index(b"PK\x01\x02")
     end = data.index(b"PK\x05\x06")
     entry = data[start:end]
@@ -245,18 +245,18 @@ def test_members_that_share_their_bytes_are_not_all_unpacked(refused):
 
 def test_two_members_of_one_name_are_refused(good, refused):
     members = list(members_of(good).items())
-    assert "same name" in refused(pack([*members, members[1]]))
+    assert "same name" in refused(zip_of([*members, members[1]]))
 
 
 def test_members_that_do_not_belong_there_are_refused(good, refused):
     members = [*members_of(good).items(), ("../evil.py", b"print()")]
-    assert "'../evil.py', which does not belong there" in refused(pack(members))
+    assert "'../evil.py', which does not belong there" in refused(zip_of(members))
 
 
 def test_members_that_are_missing_are_noticed(good, refused):
     members = members_of(good)
     for name in members:
-        refused(pack([item for item in members.items() if item[0] != name]))
+        refused(zip_of([item for item in members.items() if item[0] != name]))
 
 
 def with_described(data, name, dtype, shape, content=None):
@@ -267,7 +267,7 @@ def with_described(data, name, dtype, shape, content=None):
     members["header.json"] = json.dumps(head).encode()
     if content is not None:
         members[f"{name}.npy"] = content
-    return pack(members.items())
+    return zip_of(members.items())
 
 
 @pytest.mark.parametrize(
@@ -310,19 +310,19 @@ def test_arrays_of_objects_are_refused_and_not_unpickled(good, refused, tmp_path
 
 @pytest.mark.parametrize("content", [b"[" * 100_000, b'{"a":' * 50_000, b"9" * 100_000, b"\xff"])
 def test_headers_made_to_exhaust_the_parser_are_refused(content, refused):
-    data = pack([("header.json", content), ("padding", os.urandom(5000))])
+    data = zip_of([("header.json", content), ("padding", os.urandom(5000))])
     refused(data)
 
 
 @pytest.mark.parametrize("text", ['{"a": NaN}', '{"a": -Infinity}', '{"a": 1, "a": 2}'])
 def test_headers_outside_the_rules_of_json_are_refused(text, refused):
-    assert "its header" in refused(pack([("header.json", text.encode())]))
+    assert "its header" in refused(zip_of([("header.json", text.encode())]))
 
 
 def test_flags_are_true_or_false(good, refused):
     members = members_of(good)
     members["occupied.npy"] = members["occupied.npy"][:-1] + b"\x07"
-    assert "neither true nor false" in refused(pack(members.items()))
+    assert "neither true nor false" in refused(zip_of(members.items()))
 
 
 def set_entry(name, index, value):

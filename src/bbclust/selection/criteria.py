@@ -42,7 +42,7 @@ class Scores:
     Attributes
     ----------
     k_values : tuple of int, increasing
-    values, moves : ndarrays of shape (number of K's,), (number of K's, B)
+    values, influence : ndarrays of shape (number of K's,), (number of K's, B)
         The score, and what each replica moves it, to first order.
     doubts, doubt_influence : ndarrays of the same shapes
         The logarithm that is compared with the floor; for the paper's criteria the score itself.
@@ -52,7 +52,7 @@ class Scores:
 
     k_values: tuple[int, ...]
     values: Array
-    moves: Array
+    influence: Array
     doubts: Array
     doubt_influence: Array
     floor: float
@@ -64,17 +64,17 @@ class Scores:
 
     def difference_se(self) -> Array:
         """Monte-Carlo standard error of each score's difference from the best, paired."""
-        differences = self.moves - self.moves[self.k_values.index(self.best())]
-        n_replicas = self.moves.shape[1]
+        differences = self.influence - self.influence[self.k_values.index(self.best())]
+        n_replicas = self.influence.shape[1]
         return np.asarray(np.sqrt(n_replicas / max(n_replicas - 1, 1) * (differences**2).sum(1)))
 
     def bootstrap_win_rates(self, seed: int) -> dict[int, float]:
         """Share of wins of each K when the replicas are resampled, the same ones for every K."""
-        n_replicas = self.moves.shape[1]
+        n_replicas = self.influence.shape[1]
         generator = stream_generator(seed, Stage.CONFIDENCE)
         equal = np.full(n_replicas, 1 / n_replicas)
         counts = generator.multinomial(n_replicas, equal, N_NOISE_DRAWS) - 1.0
-        values = self.values + np.einsum("rb,kb->rk", counts, self.moves)
+        values = self.values + np.einsum("rb,kb->rk", counts, self.influence)
         doubts = self.doubts + np.einsum("rb,kb->rk", counts, self.doubt_influence)
         wins = np.bincount(_choose(values, doubts, self.floor), minlength=len(self.k_values))
         return {k: float(w) / N_NOISE_DRAWS for k, w in zip(self.k_values, wins, strict=True)}
@@ -95,15 +95,17 @@ def _choose(values: Array, doubts: Array, floor: float) -> npt.NDArray[np.int64]
 def score(grid: Grid, criterion: str = "auto") -> Scores:
     """Scores of a grid under a criterion."""
     if criterion != "auto":
-        values, moves = mean_logs(grid, PAIRWISE if criterion == "pairwise" else MEAN)
-        return Scores(grid.k_values, values, moves, values, moves, float(np.log(grid.floor)))
+        values, influence = mean_logs(grid, PAIRWISE if criterion == "pairwise" else MEAN)
+        return Scores(
+            grid.k_values, values, influence, values, influence, float(np.log(grid.floor))
+        )
     pairwise, pairwise_influence = mean_logs(grid, PAIRWISE)
     mean, mean_influence = mean_logs(grid, MEAN)
     doubts, doubt_influence = mean_logs(grid, DOUBT)
     return Scores(
         grid.k_values,
         values=pairwise + MEAN_WEIGHT * mean,
-        moves=pairwise_influence + MEAN_WEIGHT * mean_influence,
+        influence=pairwise_influence + MEAN_WEIGHT * mean_influence,
         doubts=doubts,
         doubt_influence=doubt_influence,
         floor=float(np.log(CRISP_BITS)),
@@ -112,7 +114,7 @@ def score(grid: Grid, criterion: str = "auto") -> Scores:
 
 def mean_logs(grid: Grid, measure: str) -> tuple[Array, Array]:
     """Mean over s of the logarithm of a measure, floored, and what each replica moves it."""
-    values, moves = grid.values(measure), grid.moves(measure)
+    values, influence = grid.values(measure), grid.influence(measure)
     seen = np.maximum(values, grid.floor)
-    relative = np.where((values > grid.floor)[:, :, None], moves, 0.0) / seen[:, :, None]
+    relative = np.where((values > grid.floor)[:, :, None], influence, 0.0) / seen[:, :, None]
     return np.log(seen).mean(axis=1), relative.mean(axis=1)

@@ -116,9 +116,9 @@ class Grid:
         flat = [getattr(cell, measure) for cell in self.cells]
         return np.array(flat).reshape(len(self.k_values), len(self.prior_scales))
 
-    def moves(self, measure: str) -> Array:
-        """Moves of a measure, shape (number of K's, number of s's, B)."""
-        flat = np.array([getattr(cell, f"{measure}_moves") for cell in self.cells])
+    def influence(self, measure: str) -> Array:
+        """Influence of each replica on a measure, shape (number of K's, number of s's, B)."""
+        flat = np.array([getattr(cell, f"{measure}_influence") for cell in self.cells])
         return flat.reshape(len(self.k_values), len(self.prior_scales), -1)
 
 

@@ -8,6 +8,7 @@ K = 15 well separated clusters.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -135,7 +136,7 @@ def _number_by_size(
 
 
 def order_by_size(
-    mass: npt.NDArray[np.float64], centers: npt.NDArray[np.float64]
+    mass: npt.NDArray[Any], centers: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.int64]:
     """Clusters by decreasing size, equal ones by the coordinates of their centres, shape (K,)."""
     # lexsort sorts by its last key first: size, then the coordinates from the first one on
