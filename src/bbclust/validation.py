@@ -15,8 +15,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from bbclust.stages.kmeans import Partition
-from bbclust.stages.table import Floats, Table, count_distinct_rows
+from bbclust.stages.table import Floats, Table, WeightedRows, count_distinct_rows, make_table
 
 MAX_CLUSTERS = 32_767  # labels of evaluation points are kept in 16 bits
 
@@ -229,6 +228,22 @@ def check_spread(X: Floats, table: Table) -> None:
     check_reach(largest, table.rows.dtype, table.d)
 
 
+def make_checked_table(rows: Floats, weights: npt.NDArray[np.float64] | None) -> Table:
+    """Centre rows of positive weight, unless their squares leave the range of their type."""
+    with np.errstate(over="ignore", invalid="ignore"):  # check_spread refuses such rows
+        table = make_table(rows, weights)
+    check_spread(rows, table)
+    return table
+
+
+def split_by_weight(X: Floats, weights: npt.NDArray[np.float64] | None) -> WeightedRows:
+    """Rows of positive weight as a table, and the others."""
+    if weights is None or (weights > 0).all():
+        return WeightedRows(make_checked_table(X, weights), None, X[:0])
+    positive = weights > 0
+    return WeightedRows(make_checked_table(X[positive], weights[positive]), positive, X[~positive])
+
+
 def check_reach(largest: float, dtype: Any, n_features: int) -> None:
     """Refuse a largest distance from the mean whose square the type cannot hold."""
     limits = np.finfo(dtype)
@@ -256,12 +271,12 @@ def check_distinct_rows(rows: Floats, n_clusters: int) -> None:
         )
 
 
-def check_no_cluster_is_empty(reference: Partition) -> None:
-    """Refuse a reference whose clusters could not all be filled."""
-    filled = int((reference.shares > 0).sum())
-    if filled < reference.n_clusters:
+def check_no_cluster_is_empty(shares: npt.NDArray[np.float64]) -> None:
+    """Refuse a reference whose clusters, of these shares, could not all be filled."""
+    filled = int((shares > 0).sum())
+    if filled < len(shares):
         raise ValueError(
-            f"n_clusters={reference.n_clusters} is more than the {filled} groups of rows that "
+            f"n_clusters={len(shares)} is more than the {filled} groups of rows that "
             f"can be told apart, the others differ by a rounding: ask for at most {filled} "
             "clusters, or rescale the columns."
         )
@@ -270,20 +285,20 @@ def check_no_cluster_is_empty(reference: Partition) -> None:
 def check_reference_labels(
     labels: Any,
     n: int,
-    counted: npt.NDArray[np.bool_] | None,
+    positive_weight: npt.NDArray[np.bool_] | None,
     n_clusters: int | None,
     *,
     noise: bool = False,
 ) -> npt.NDArray[np.int32]:
-    """Given labels of the counted rows, as 0 .. K-1, and -1 where that is allowed as noise.
+    """Labels given for rows of positive weight, as 0 .. K-1, and -1 for noise where allowed.
 
     Any number of clusters will do when none is given.
     """
     given = np.asarray(labels)
     if given.shape != (n,):
         raise ValueError(f"reference_labels must have shape ({n},), got {given.shape}.")
-    if counted is not None:
-        given = given[counted]
+    if positive_weight is not None:
+        given = given[positive_weight]
     outside = (given == -1) if noise else np.zeros(len(given), dtype=np.bool_)
     names, codes = np.unique(given[~outside], return_inverse=True)
     if n_clusters is not None and len(names) != n_clusters:

@@ -85,7 +85,7 @@ def score_mixture(study: Study, covariance_type: str, sample_size: int | None) -
     study = study.sample(sample_size)
     name = f"mixture BIC ({covariance_type})"
     # In the unit of the root mean variance, so that reg_covar is relative.
-    unit = float(np.sqrt(study.table.mean_variance())) or 1.0
+    unit = float(np.sqrt(study.table.mean_variance)) or 1.0
     rows = study.table.rows.astype(np.float64) / unit
     scores = {}
     with warnings.catch_warnings():

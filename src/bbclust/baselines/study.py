@@ -85,7 +85,7 @@ class Study:
     def _cluster(self, k: int) -> Labels | None:
         table = self.table
         # To the end where it costs milliseconds; else as BBC stops.
-        tolerance = 0.0 if table.n <= SCORED_ROWS else 1e-4 * table.mean_variance()
+        tolerance = 0.0 if table.n <= SCORED_ROWS else 1e-4 * table.mean_variance
         n_jobs = effective_n_jobs(self.n_jobs)
         partition = cluster_reference(table, k, self.seed, tolerance=tolerance, n_jobs=n_jobs)
         return partition.labels if partition.shares.all() else None

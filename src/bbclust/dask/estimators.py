@@ -4,35 +4,53 @@ from __future__ import annotations
 
 import copy
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import dask.array as da
 import numpy as np
 import numpy.typing as npt
 from dask import is_dask_collection
 from distributed import Client
+from sklearn.utils.validation import check_is_fitted
 
+from bbclust import validation as check
 from bbclust.dask.cluster.pickling import check_sendable
-from bbclust.dask.cluster.session import Session, open_session
-from bbclust.dask.grids import run_grids_on_workers
+from bbclust.dask.cluster.session import open_session
+from bbclust.dask.executor import DaskExecutor
 from bbclust.dask.partitioned.fit import (
-    PartitionedFit,
-    PartitionedRun,
+    PartitionedReplicas,
+    PartitionedRequest,
+    PartitionedState,
     check_for_partitions,
+    precision_of_partitions,
+    prepare_replicas,
     sample_partitions,
 )
-from bbclust.dask.replication import Replication
-from bbclust.ensemble.job import Replicas
-from bbclust.ensemble.run import Progress
-from bbclust.estimators.base import Run
+from bbclust.dask.partitioned.memberships import (
+    entropies_of,
+    labels_of,
+    membership_se_of,
+    memberships_of,
+    reference_labels_of,
+    summarize_sample,
+    votes_of,
+    write_parquet,
+)
+from bbclust.dask.partitioned.table import rows_of, survey
+from bbclust.diagnostics.variable_importance import VariableImportance
+from bbclust.ensemble.job import Replicas, join
+from bbclust.ensemble.predictors import CenterPredictors
 from bbclust.estimators.bbc import BBC
-from bbclust.io.model_file import StoredModel
-from bbclust.selection.grid import Grid, GridJob
+from bbclust.estimators.sklearn_callbacks import CallbackContext, with_callbacks
 from bbclust.selection.k_selector import MAX_SAMPLE, KSelector
+from bbclust.stages.monte_carlo import Precision
+from bbclust.stages.random_streams import root_seed
 from bbclust.stages.table import Floats
-from bbclust.validation import check_integer
+from bbclust.stages.voting import count_votes
 
 
 class OnCluster:
@@ -68,7 +86,7 @@ class OnCluster:
         return clone
 
 
-class DaskBBC(OnCluster, PartitionedFit):
+class DaskBBC(OnCluster, BBC):
     """BBC whose replicas are run by the workers of a Dask cluster.
 
     For a table in memory the result is that of :class:`~bbclust.BBC`, bit for bit, with the
@@ -190,12 +208,14 @@ votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbos
         -------
         self
         """
-        if is_dask_collection(X):
-            self._fit_partitions(X, sample_weight, reference_labels)
+        if not is_dask_collection(X):
+            super().fit(X, y, sample_weight, reference_labels)
             return self
         self._check_parameters()
-        with self._on_workers():
-            super().fit(X, y, sample_weight, reference_labels)
+        check_for_partitions(self, sample_weight=sample_weight, reference_labels=reference_labels)
+        with self._executor() as executor, check.all_or_nothing(self):
+            for notice in self._fit_partitions(executor, X):
+                warnings.warn(notice, UserWarning, stacklevel=2)
         return self
 
     def add_replicas(self, n_replicas: int) -> DaskBBC:
@@ -210,40 +230,187 @@ votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbos
         -------
         self
         """
-        self._rows_of_fit("add_replicas")
-        with self._on_workers():
+        check_is_fitted(self)
+        before = self._state
+        if not isinstance(before, PartitionedState):
             super().add_replicas(n_replicas)
+            return self
+        n_replicas = check.check_integer("n_replicas", n_replicas, minimum=1)
+        more = range(self.n_replicas_, self.n_replicas_ + n_replicas)
+        with self._executor() as executor, check.all_or_nothing(self):
+            added = PartitionedReplicas(executor.session, before.table, before.job, self.block_size)
+            progress = self._report_progress(more.start, more.stop)
+            replicas = join([before.replicas, added.run(more, progress)])
+            trace = [*before.trace, precision_of_partitions(before.job, replicas)]
+            self._publish_partitions(executor, added, replicas, trace)
         return self
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def _fit_partitions(self, executor: DaskExecutor, X: Any) -> list[str]:
+        """Algorithm 3 on a table in partitions; sentences that the user should read."""
+        with CallbackContext(self, "replicas", X) as callbacks:
+            table = survey(executor.session, self, rows_of(self, X, reset=True))
+            self._tell(f"{table.n} rows in {table.n_partitions} partitions")
+            request = PartitionedRequest(
+                self._settings(),
+                self.n_clusters,
+                float(self.prior_scale),
+                None if self.n_draws is None else int(self.n_draws),
+                root_seed(self.random_state),
+                self.block_size,
+            )
+            first = self._steps()[0]
+            planned = prepare_replicas(executor.session, table, request, first, self._tell)
+            measure = partial(precision_of_partitions, planned.job)
+            replicas, trace = self._run(planned.run, measure, callbacks)
+            self._publish_partitions(executor, planned, replicas, trace)
+        notice = getattr(planned.job.prior, "notice", None)
+        return [] if notice is None else [notice]
+
+    def _tell(self, what: str) -> None:
+        if self.verbose:
+            print(f"{type(self).__name__}: {what}", flush=True)
+
+    def _publish_partitions(
+        self,
+        executor: DaskExecutor,
+        done: PartitionedReplicas,
+        replicas: Replicas,
+        trace: list[Precision],
+    ) -> None:
+        """Set the fitted attributes; those of rows are Dask arrays that are computed on demand."""
+        table, job = done.table, done.job
+        predictors = CenterPredictors(replicas.centers, replicas.occupied, table.center)
+        votes = votes_of(table.rows, predictors)
+        self._state = PartitionedState(
+            predictors,
+            replicas.occupied,
+            table.rows.dtype.name,
+            source="partitions",
+            table=table,
+            job=job,
+            replicas=replicas,
+            trace=trace,
+            votes=votes,
+        )
+        ratio = job.plan.resampling.variance_ratio(table.n)
+        self._publish_replicas(job.reference, job.prior, ratio, replicas, trace)
+        self.memberships_ = memberships_of(votes)
+        self.labels_ = labels_of(votes)
+        self.entropy_ = entropies_of(votes)
+        self.reference_labels_ = reference_labels_of(table.rows, job.reference.rule)
+        self.n_votes_ = da.full(table.n, replicas.n_replicas, chunks=table.rows.chunks[0])
+        self.n_undrawn_ = 0
+        summary = executor.session.submit(
+            "summarize-memberships", summarize_sample, done.sample, predictors
+        )
+        labels = replicas.evaluation_labels
+        counts = count_votes(labels, job.reference.n_clusters)
+        self._publish_entropies(summary.result(), trace, labels, counts, np.ones(len(counts)))
+
+    def predict_proba(self, X: Any) -> Any:
+        """Memberships of rows, by the votes of all replicas, shape (n, K).
+
+        A Dask array or data frame gives a Dask array, of which nothing is computed yet.
+        """
+        if not is_dask_collection(X):
+            return super().predict_proba(X)
+        return memberships_of(self._votes_on(X))
+
+    def transform(self, X: Any) -> Any:
+        """Memberships of rows, by the votes of all replicas, shape (n, K).
+
+        A Dask array or data frame gives a Dask array, of which nothing is computed yet.
+        """
+        return self.predict_proba(X) if is_dask_collection(X) else super().transform(X)
+
+    def predict(self, X: Any, min_confidence: float | None = None) -> Any:
+        """Cluster of each row, by the votes of all replicas.
+
+        Parameters
+        ----------
+        X : array-like, data frame, Dask array or Dask data frame of shape (n, d)
+        min_confidence : float in [0, 1], optional
+            Rows whose largest membership is below it get the label -1.
+
+        Returns
+        -------
+        ndarray of shape (n,), or Dask array of which nothing is computed yet
+        """
+        if not is_dask_collection(X):
+            return super().predict(X, min_confidence)
+        return labels_of(self._votes_on(X), check.check_confidence(min_confidence))
+
+    def _votes_on(self, X: Any) -> da.Array:
+        check_is_fitted(self)
+        if not isinstance(self._state.predictors, CenterPredictors):
+            raise TypeError(
+                "The replicas of this model vote by fitted clusterers, which cannot look at "
+                "partitions: predict tables in memory."
+            )
+        return votes_of(rows_of(self, X, reset=False), self._state.predictors)
+
+    def replica_labels(self, X: Any) -> Iterator[npt.NDArray[np.int32]]:
+        """Labels by one replica after the other, see :meth:`bbclust.BBC.replica_labels`."""
+        _require_rows_in_memory("replica_labels", X)
+        return super().replica_labels(X)
+
+    def variable_importance(self, X: Any = None) -> VariableImportance:
+        """What each variable tells, see :meth:`bbclust.BBC.variable_importance`."""
+        _require_rows_in_memory("variable_importance", X)
+        return super().variable_importance(X)
+
+    def write_memberships(self, path: str | os.PathLike[str]) -> None:
+        """Write label, entropy and memberships of every row of ``fit`` to Parquet.
+
+        One pass over a partitioned table, and one file per partition in the directory ``path``,
+        with the columns ``label``, ``entropy`` and ``membership_0`` to ``membership_{K-1}``. Rows
+        are in the order of ``fit``, and never all in memory.
+
+        Parameters
+        ----------
+        path : str or path
+            A new directory, or an address that Dask can write to. Sorted by name, its files are in
+            the order of partitions.
+        """
+        check_is_fitted(self)
+        if not isinstance(self._state, PartitionedState):
+            raise ValueError(
+                "write_memberships is for partitioned tables; this model was fitted to a table in "
+                "memory: write memberships_."
+            )
+        with self._executor():
+            write_parquet(self._state.votes, path)
+
+    @property
+    def membership_se_(self) -> Any:
+        check_is_fitted(self)
+        if isinstance(self._state, PartitionedState):
+            return membership_se_of(self._state.votes)
+        return super().membership_se_
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._check_cluster_parameters()
         if self.block_size is not None:
-            check_integer("block_size", self.block_size, minimum=1)
+            check.check_integer("block_size", self.block_size, minimum=1)
 
     @contextmanager
-    def _on_workers(self) -> Iterator[None]:
-        """Run replicas on the cluster inside of the ``with``."""
+    def _executor(self) -> Iterator[DaskExecutor]:
+        """Who runs the replicas: the workers of the cluster."""
         with open_session(self.client, report=self.performance_report) as session:
-            self._session, self._replication = session, Replication(session, self.block_size)
-            try:
-                yield
-            finally:
-                del self._session, self._replication
+            check_sendable(session, "prior", self.prior)
+            check_sendable(session, "clusterer", self.clusterer)
+            yield DaskExecutor(session, self.block_size)
 
-    def _run_replicas(
-        self, run: Run | PartitionedRun, replicas: range, progress: Progress
-    ) -> Replicas:
-        if isinstance(run, PartitionedRun):
-            return self._run_partitions(run, replicas, progress)
-        return self._replication.run(run, replicas, progress)
+    @classmethod
+    def _saved_as(cls) -> type[BBC]:
+        return BBC
 
-    def _to_store(self) -> StoredModel:
-        """As that of a BBC, which is what comes out of a model file."""
-        stored = super()._to_store()
-        local = set(BBC._get_param_names())
-        parameters = {name: value for name, value in stored.parameters.items() if name in local}
-        return replace(stored, estimator="BBC", parameters=parameters)
+
+def _require_rows_in_memory(what: str, X: Any) -> None:
+    if is_dask_collection(X):
+        raise TypeError(f"{what} needs rows in memory: pass a sample of X that was computed.")
 
 
 class DaskKSelector(OnCluster, KSelector):
@@ -338,32 +505,30 @@ callbacks, random_state, verbose
         self._check_parameters(estimator)
         if is_dask_collection(X):
             check_for_partitions(estimator, sample_weight=sample_weight)
+        super().fit(X, y, sample_weight)
+        return self
+
+    @contextmanager
+    def _executor(self) -> Iterator[DaskExecutor]:
+        """Who runs the grids: the workers of the cluster."""
         if self.checkpoint is None:
             if_lost = "start it again and fit again; with checkpoint, fit goes on where it was"
         else:
             if_lost = f"start it again and fit again, which goes on from {self.checkpoint}"
         with open_session(self.client, report=self.performance_report, if_lost=if_lost) as session:
-            self._session: Session = session
-            try:
-                if self.estimator is not None:
-                    check_sendable(session, "prior", self.estimator.prior)
-                    check_sendable(session, "clusterer", self.estimator.clusterer)
-                super().fit(X, y, sample_weight)
-            finally:
-                del self._session
-        return self
+            if self.estimator is not None:
+                check_sendable(session, "prior", self.estimator.prior)
+                check_sendable(session, "clusterer", self.estimator.clusterer)
+            yield DaskExecutor(session)
 
     def _check_parameters(self, estimator: BBC) -> tuple[float, ...]:
         self._check_cluster_parameters()
         return super()._check_parameters(estimator)
 
-    def _read(self, X: Any, seed: int) -> tuple[Any, Floats]:
+    def _read(self, executor: Any, X: Any, seed: int) -> tuple[Any, Floats]:
         if not is_dask_collection(X):
-            return super()._read(X, seed)
-        return X, sample_partitions(self._session, self, X, seed, MAX_SAMPLE)
-
-    def _run_grids(self, jobs: Iterable[GridJob]) -> Iterator[Grid]:
-        return run_grids_on_workers(self._session, jobs)
+            return super()._read(executor, X, seed)
+        return X, sample_partitions(executor.session, self, X, seed, MAX_SAMPLE)
 
     def _template(self, estimator: BBC) -> BBC:
         template = super()._template(estimator)

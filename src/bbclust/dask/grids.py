@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from bbclust.dask.cluster.session import FinishedTask, LostResult, Session, Shared, Tasks
-from bbclust.ensemble.job import Plan
+from bbclust.ensemble.job import Job, Plan
 from bbclust.priors import PreparedPrior
 from bbclust.selection.grid import Cell, Grid, GridJob, find_reference, run_cell
 from bbclust.stages.kmeans import Partition
@@ -163,4 +163,4 @@ def _run_cell(
     n_replicas: int,
 ) -> Cell:
     table, plan = shared
-    return run_cell(table, reference, prior, plan, scale, n_replicas)
+    return run_cell(Job(table, reference, prior, plan), scale, n_replicas)

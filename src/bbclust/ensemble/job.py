@@ -1,50 +1,124 @@
-"""What replicas share and what they find: plain data, and how parts of it are put together."""
+"""What replicas depend on and what they find: plain data.
+
+A :class:`Job` is everything that replicas depend on. :func:`bbclust.ensemble.run.run_block` is a
+pure function of it and of the replicas' numbers, so blocks may be of any size and run anywhere.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from bbclust.ensemble.custom_clusterer import Adapter
-from bbclust.ensemble.predictors import AlignedModel
+from bbclust.ensemble.predictors import AlignedModel, ReplicaPredictors
+from bbclust.priors import PreparedPrior
 from bbclust.stages.bootstrap import Resampling
 from bbclust.stages.kmeans import Partition
-from bbclust.stages.random_streams import Stage, fixed_sample
-
-MAX_EVALUATION_POINTS = 4096
+from bbclust.stages.table import Table
 
 
-def replica_tolerance(tol: float, mean_variance: float, size: int, n_draws: int) -> float:
-    """Squared shift of the centres, ``size`` numbers in all, at which a replica's k-means stops.
+class Reference(NamedTuple):
+    """A reference partition, and sentences that its user should read."""
 
-    Replicas start at the reference, so one that stops early looks too much like it. Resampling
-    moves the centres by some ``size / n_draws`` variances, and a thousandth of that is the most
-    that is left open, whatever ``tol`` allows.
+    partition: Partition
+    notices: tuple[str, ...] = ()
+
+
+class Clusterer(Protocol):
+    """P: what clusters the data and every replica.
+
+    The engine's k-means (:mod:`bbclust.ensemble.engine_kmeans`) and any clusterer of scikit-learn
+    (:mod:`bbclust.ensemble.custom_clusterer`) stand behind it. An object with these names, given as
+    ``BBC(clusterer=...)``, is used as it is.
+
+    Attributes
+    ----------
+    name : str
+        What to call it in a sentence.
+    takes_weights, takes_number, predicts, finds_noise : bool
+        Whether it takes sample weights and the number of clusters, can label rows that it has not
+        seen, and may leave rows in no cluster.
     """
-    return min(float(tol), 1e-3 * size / n_draws) * mean_variance
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def takes_weights(self) -> bool: ...
+    @property
+    def takes_number(self) -> bool: ...
+    @property
+    def predicts(self) -> bool: ...
+    @property
+    def finds_noise(self) -> bool: ...
+
+    def identity(self) -> Any:
+        """What it is, apart from :meth:`parameters`: equal for two that cluster alike."""
+        ...
+
+    def parameters(self) -> dict[str, object]:
+        """Its numbers and words, by the names that a user gives them."""
+        ...
+
+    def find_reference(
+        self, table: Table, n_clusters: int, seed: int, *, n_jobs: int = 1
+    ) -> Reference:
+        """The reference partition of a table (Algorithm 3, step 2)."""
+        ...
+
+    def run_block(self, job: Job, replicas: range, *, n_jobs: int = 1) -> Replicas:
+        """Draw, cluster, align and count the votes of some replicas."""
+        ...
+
+    def block_size(self, job: Job, n_jobs: int) -> int:
+        """Replicas per block: enough to keep all threads busy, few enough to show progress."""
+        ...
+
+    def predictors(self, job: Job, replicas: Replicas) -> ReplicaPredictors:
+        """Who votes on rows that replicas did not draw."""
+        ...
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What all replicas of a run share.
+    """What all replicas of a run share besides the data.
 
-    ``votes``: "drawn", a replica votes on the rows it drew; "all", its centres vote on every row;
-    "evaluation", its centres vote on the evaluation rows and nothing grows with the table.
-    ``adapter``: the clusterer, None for the engine's k-means, which ``n_init``, ``max_iter`` and
-    ``tolerance`` are about.
+    Attributes
+    ----------
+    seed : int
+    clusterer : Clusterer
+    resampling : Resampling
+    votes : str
+        "drawn", a replica votes on the rows it drew; "all", its centres vote on every row;
+        "evaluation", its centres vote on the evaluation rows and nothing grows with the table.
+    evaluation_rows : ndarray of shape (E,)
+        Where the votes of every replica are kept.
+    mean_variance : float
+        Variance of a feature of the whole table, which tolerances are relative to.
     """
 
     seed: int
+    clusterer: Clusterer
     resampling: Resampling
     votes: str
-    n_init: int
-    max_iter: int
-    tolerance: float
     evaluation_rows: npt.NDArray[np.int64]
-    adapter: Adapter | None = None
+    mean_variance: float
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything that replicas depend on."""
+
+    table: Table
+    reference: Partition
+    prior: PreparedPrior | None
+    plan: Plan
+
+    @property
+    def n_clusters(self) -> int:
+        return self.reference.n_clusters
 
 
 @dataclass(frozen=True)
@@ -91,12 +165,12 @@ class Replicas:
     def n_replicas(self) -> int:
         return len(self.margin)
 
-    def mean_centers(self, reference: Partition) -> npt.NDArray[np.float64]:
-        """Mean of the occupied centres; the reference centre where there is none."""
+    def mean_centers(self, otherwise: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Mean of the occupied centres (K, d); the reference centre where there is none."""
         counts = self.occupied.sum(axis=0)
         sums = np.where(self.occupied[:, :, None], self.centers, 0.0).sum(axis=0)
         means = sums / np.maximum(counts, 1)[:, None]
-        return np.where(counts[:, None] > 0, means, reference.centers)
+        return np.where(counts[:, None] > 0, means, otherwise)
 
 
 def join(parts: Iterable[Replicas]) -> Replicas:
@@ -125,10 +199,3 @@ def join(parts: Iterable[Replicas]) -> Replicas:
         failures=tuple(failure for part in kept for failure in part.failures),
         **joined,
     )
-
-
-def choose_evaluation_rows(
-    n: int, seed: int, at_most: int = MAX_EVALUATION_POINTS
-) -> npt.NDArray[np.int64]:
-    """All rows, or a fixed sample of them: where the votes of every replica are kept."""
-    return fixed_sample(n, at_most, seed, Stage.EVALUATION)

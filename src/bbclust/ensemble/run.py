@@ -1,122 +1,107 @@
-"""The replica loop of Algorithm 3: a plan, run in blocks, summed into votes.
+"""The replica loop of Algorithm 3: a job, run in blocks, summed into votes.
 
-A block of replicas is a pure function of the plan and of the replicas' numbers, so blocks may be of
+A block of replicas is a pure function of the job and of the replicas' numbers, so blocks may be of
 any size and run anywhere; votes are whole numbers, so they may be added in any order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from bbclust._native import engine
-from bbclust.ensemble.adapted import run_adapted_block
-from bbclust.ensemble.job import Plan, Replicas, join
-from bbclust.priors import PreparedPrior
-from bbclust.stages.bootstrap import draw_arguments, draw_from_prior
-from bbclust.stages.kmeans import Partition
-from bbclust.stages.table import Table
-
-# Multiplications after which a block reports back; about a second on one core.
-_BLOCK_WORK = 2e10
-# Replicas per process and block around a clusterer of unknown speed.
-_ADAPTED_BLOCK = 5
+from bbclust.ensemble.job import Job, Replicas, join
+from bbclust.ensemble.predictors import ReplicaPredictors
+from bbclust.stages.monte_carlo import Precision, measure_precision
+from bbclust.stages.table import WeightedRows
 
 Progress = Callable[[int], bool]
 
 
-def run_block(
-    table: Table,
-    reference: Partition,
-    prior: PreparedPrior | None,
-    plan: Plan,
-    replicas: range,
-    *,
-    n_jobs: int = 1,
-) -> Replicas:
+def run_block(job: Job, replicas: range, *, n_jobs: int = 1) -> Replicas:
     """Draw, cluster, align and count the votes of some replicas."""
-    if plan.adapter is not None:
-        return run_adapted_block(table, reference, prior, plan, replicas, n_jobs=n_jobs)
-    count, n_clusters = len(replicas), reference.n_clusters
-    given = draw_from_prior(table, prior, plan.resampling, plan.seed, replicas)
-    n_voted = 0 if plan.votes == "evaluation" else table.n
-    votes = np.zeros((n_voted, n_clusters), dtype=np.int32)
-    centers = np.empty((count, n_clusters, table.d))
-    occupied = np.empty((count, n_clusters), dtype=np.uint8)
-    margin = np.empty(count)
-    inertia = np.empty(count)
-    n_iter = np.empty(count, dtype=np.int32)
-    evaluation_labels = np.empty((count, len(plan.evaluation_rows)), dtype=np.int16)
-    engine.run_replicas(
-        **draw_arguments(table, prior, plan.resampling, plan.seed),
-        given=None if given is None else given.points,
-        given_offsets=None if given is None else given.offsets,
-        reference_centers=reference.centers - table.center,
-        reference_labels=reference.labels,
-        vote_on_all=plan.votes != "drawn",
-        evaluation_rows=plan.evaluation_rows,
-        n_init=plan.n_init,
-        max_iter=plan.max_iter,
-        tolerance=plan.tolerance,
-        first=replicas.start,
-        n_threads=n_jobs,
-        votes=votes,
-        centers=centers,
-        occupied=occupied,
-        margin=margin,
-        inertia=inertia,
-        n_iter=n_iter,
-        evaluation_labels=evaluation_labels,
-    )
-    centers += table.center
-    return Replicas(
-        votes=votes,
-        centers=centers,
-        occupied=occupied.view(np.bool_),
-        margin=margin,
-        inertia=inertia,
-        n_iter=n_iter,
-        evaluation_labels=evaluation_labels,
-        abstained=np.zeros(count, dtype=np.int64),
-    )
+    return job.plan.clusterer.run_block(job, replicas, n_jobs=n_jobs)
+
+
+def block_size(job: Job, n_jobs: int) -> int:
+    """Replicas per block: enough to keep every thread busy, few enough to show progress."""
+    return job.plan.clusterer.block_size(job, n_jobs)
 
 
 def run_replicas(
-    table: Table,
-    reference: Partition,
-    prior: PreparedPrior | None,
-    plan: Plan,
-    replicas: range,
-    *,
-    n_jobs: int = 1,
-    progress: Progress | None = None,
+    job: Job, replicas: range, *, n_jobs: int = 1, progress: Progress | None = None
 ) -> Replicas:
     """Run replicas block by block.
 
-    ``progress`` hears how many are done after each block, and says whether that is enough.
+    ``progress`` is called with the number that are done after each block, and says whether that is
+    enough.
     """
 
     def parts() -> Iterator[Replicas]:
-        for block in _blocks(replicas, block_size(table, reference, plan, n_jobs)):
-            yield run_block(table, reference, prior, plan, block, n_jobs=n_jobs)
+        for block in cut_into_blocks(replicas, block_size(job, n_jobs)):
+            yield run_block(job, block, n_jobs=n_jobs)
             if progress is not None and progress(block.stop - replicas.start):
                 return
 
     return join(parts())
 
 
-def _blocks(replicas: range, size: int) -> Iterator[range]:
-    for start in range(replicas.start, replicas.stop, size):
-        yield range(start, min(start + size, replicas.stop))
+def run_in_steps(
+    steps: Iterable[range],
+    run: Callable[[range], Replicas],
+    measure: Callable[[Replicas], Precision],
+    is_enough: Callable[[Precision], bool],
+) -> tuple[Replicas, list[Precision]]:
+    """Replicas step by step until they are enough, and how precise they were after each step."""
+    rest = iter(steps)
+    replicas = run(next(rest))
+    trace = [measure(replicas)]
+    for step in rest:
+        if is_enough(trace[-1]):
+            break
+        replicas = join([replicas, run(step)])
+        trace.append(measure(replicas))
+    return replicas, trace
 
 
-def block_size(table: Table, reference: Partition, plan: Plan, n_jobs: int) -> int:
-    """Replicas per block: enough to keep every thread busy, few enough to show progress."""
-    if plan.adapter is not None:
-        return n_jobs * _ADAPTED_BLOCK
-    iterations = 10 * (plan.n_init + 1)
-    work = plan.resampling.n_draws * table.d * reference.n_clusters * iterations
-    if plan.votes == "all":
-        work += table.n * table.d * reference.n_clusters
-    return n_jobs * max(1, int(_BLOCK_WORK / work))
+def precision_of(job: Job, replicas: Replicas) -> Precision:
+    """Monte-Carlo errors that replicas of a table in memory leave."""
+    rows = job.plan.evaluation_rows
+    weights = job.table.weights_or_ones()[rows]
+    return measure_precision(
+        replicas.evaluation_labels, replicas.votes[rows], weights, replicas.votes
+    )
+
+
+class CompletedVotes(NamedTuple):
+    """Votes on all rows of X (n, K), and the number of rows that the replicas did not vote on."""
+
+    votes: npt.NDArray[np.int32]
+    n_undrawn: int
+
+
+def complete_votes(
+    rows: WeightedRows,
+    job: Job,
+    replicas: Replicas,
+    predictors: ReplicaPredictors,
+    n_jobs: int = 1,
+) -> CompletedVotes:
+    """Votes on all rows of X: predictors vote on those that the replicas did not vote on."""
+    votes = replicas.votes
+    rows_without_votes = ~votes.any(axis=1)
+    n_undrawn = int(rows_without_votes.sum())
+    if n_undrawn and job.plan.clusterer.predicts:
+        votes = votes.copy()
+        undrawn = job.table.original(rows_without_votes)
+        votes[rows_without_votes] = predictors.vote(undrawn, n_jobs=n_jobs)
+    others = predictors.vote(rows.zero_weight_rows, n_jobs=n_jobs)
+    return CompletedVotes(rows.scatter_to_all_rows(votes, others), n_undrawn)
+
+
+def cut_into_blocks(replicas: range, size: int) -> list[range]:
+    """Neighbouring replicas, ``size`` at a time, fewer at the end."""
+    starts = range(replicas.start, replicas.stop, size)
+    return [range(start, min(start + size, replicas.stop)) for start in starts]

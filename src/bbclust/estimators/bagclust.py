@@ -298,11 +298,11 @@ class BagClust2(
         own = {name: shared.pop(name) for name in ("method", "max_exact_rows", "max_memory")}
         replicas = BagClust1(**shared)
         replicas._check_parameters()
-        adapter = replicas._adapter()
-        if adapter is not None and adapter.count_parameter is None:
+        clusterer = replicas._clusterer()
+        if not clusterer.takes_number:
             raise ValueError(
                 f"BagClust2 needs a clusterer that takes the number of clusters, and "
-                f"{adapter.name} finds its own: use BagClust1."
+                f"{clusterer.name} finds its own: use BagClust1."
             )
         check.check_choice("method", own["method"], (*LINKAGES, "pam"))
         fewest = max(2, int(self.n_clusters))
@@ -327,8 +327,9 @@ class BagClust2(
 
     def _compare(self, X: Floats) -> None:
         """Set the dissimilarities of all pairs of landmarks."""
-        self.landmark_rows_ = self.ensemble_._run.plan.evaluation_rows
-        labels = self.ensemble_._replicas.evaluation_labels
+        record = self.ensemble_._rows_of_fit("dissimilarity_")
+        self.landmark_rows_ = record.job.plan.evaluation_rows
+        labels = record.replicas.evaluation_labels
         by_all = self.ensemble_.replica_labels(X[self.landmark_rows_])
         self._landmark_labels = np.array([some.astype(np.int16) for some in by_all])
         n_clusters = len(self.ensemble_.reference_centers_)

@@ -5,8 +5,8 @@ Estimators inherit from :class:`FittedEnsemble` and only have to fit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import os
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from joblib import effective_n_jobs
 from scipy.sparse import csr_array
 from sklearn.base import (
+    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
@@ -21,16 +22,32 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from bbclust import validation as check
+from bbclust.diagnostics.center_posterior import (
+    CenterDistances,
+    CenterRegions,
+    center_intervals,
+    center_regions,
+    distances_between,
+    posterior_centers,
+    replicas_needed,
+)
 from bbclust.diagnostics.comembership import comembership_rates
-from bbclust.ensemble.job import Plan
-from bbclust.ensemble.predictors import ReplicaPredictors
-from bbclust.estimators.description import ClusterDescription
-from bbclust.io.saving import NotInFiles, PriorOfFile, SavedToFile
+from bbclust.diagnostics.variable_importance import VariableImportance, variable_importances
+from bbclust.ensemble.fitted_state import WITHOUT_ROWS, FitRecord, FittedState
+from bbclust.ensemble.job import Replicas
+from bbclust.io.saving import save_model
 from bbclust.priors import PreparedPrior
-from bbclust.stages.kmeans import Partition
+from bbclust.stages.entropies import MembershipSummary, worst_pair
+from bbclust.stages.monte_carlo import (
+    Precision,
+    as_columns,
+    membership_se,
+    pairwise_entropy_influence,
+    standard_error,
+)
 from bbclust.stages.random_streams import Stage, stream_generator
-from bbclust.stages.table import Floats, Table
-from bbclust.stages.voting import largest_memberships, membership_se, memberships, nearest_center
+from bbclust.stages.table import Floats
+from bbclust.stages.voting import largest_memberships, memberships, nearest_center
 
 if TYPE_CHECKING:
     from bbclust.diagnostics.prior_conflict import PriorConflict
@@ -39,71 +56,70 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 65_536
 
 
-@dataclass(frozen=True)
-class Run:
-    """Everything that replicas depend on; kept so that more of them can be added."""
+class ByRow:
+    """A fitted attribute of the rows of ``fit``: a model loaded from a file says that it has none.
 
-    table: Table  # rows of positive weight
-    counted: npt.NDArray[np.bool_] | None  # which rows of X these are; None when all
-    others: Floats  # the rows of weight zero
-    reference: Partition
-    prior: PreparedPrior | None
-    plan: Plan
+    It has no ``__set__``, so what ``fit`` sets on the model itself comes first.
+    """
 
-    def spread(self, of_counted: Any, of_others: Any) -> Any:
-        """Values for all rows of X from those of counted and other rows."""
-        if self.counted is None:
-            return of_counted
-        values = np.empty((len(self.counted), *of_counted.shape[1:]), dtype=of_counted.dtype)
-        values[self.counted] = of_counted
-        values[~self.counted] = of_others
-        return values
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
 
-    def rows(self, numbers: npt.NDArray[np.int64]) -> Floats:
-        """Rows of X by their numbers, as they were before centring, to a rounding."""
-        if self.counted is None:
-            return self.table.original(numbers)
-        place = np.where(self.counted, np.cumsum(self.counted), np.cumsum(~self.counted)) - 1
-        counted = self.counted[numbers]
-        rows = np.empty((len(numbers), self.table.d), dtype=self.table.rows.dtype)
-        rows[counted] = self.table.original(place[numbers[counted]])
-        rows[~counted] = self.others[place[numbers[~counted]]]
-        return rows
+    def __get__(self, model: FittedEnsemble | None, owner: type) -> Any:
+        if model is None:
+            return self
+        if hasattr(model, "_state"):
+            model._rows_of_fit(self._name)
+        raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")
+
+
+class StoredPrior(ByRow):
+    """The prepared prior: a model loaded from a file that could not hold it says so."""
+
+    def __get__(self, model: FittedEnsemble | None, owner: type) -> Any:
+        if model is not None and hasattr(model, "_state") and model._state.unstored_prior:
+            raise AttributeError(
+                f"prior_ of this model was a {model._state.unstored_prior}, and model files hold "
+                "mixtures only: prepare that prior again."
+            )
+        return super().__get__(model, owner)
 
 
 class FittedEnsemble(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
-    ClusterDescription,
-    SavedToFile,
+    BaseEstimator,  # type: ignore[misc]
 ):
     """Base of the estimators: the questions that replicas answer once they have been run.
 
-    A subclass sets the fitted attributes, and
-
-    - ``_predictors``, which vote on any rows;
-    - ``_votes`` (n, K), the votes on the rows of ``fit``;
-    - ``_run``, what the replicas depend on.
-
-    A model that was loaded from a file has ``_predictors`` only: what needs the rows of ``fit`` is
-    refused there with a sentence (:meth:`_rows_of_fit`).
+    A subclass sets the fitted attributes and ``_state``, what can answer questions.
     """
 
     n_jobs: int | None
-    reference_centers_: npt.NDArray[np.float64]
-    cluster_centers_: npt.NDArray[np.float64]
-    replica_centers_: npt.NDArray[np.float64]
-    labels_: Any = NotInFiles()
-    memberships_: Any = NotInFiles()
-    entropy_: Any = NotInFiles()
-    n_votes_: Any = NotInFiles()
-    mc_trace_: Any = NotInFiles()
-    reference_labels_: Any = NotInFiles()
-    prior_: Any = PriorOfFile()
-    _predictors: ReplicaPredictors
-    _votes: npt.NDArray[np.int32]
-    _run: Run
+    _state: FittedState
+    labels_: Any = ByRow()
+    memberships_: Any = ByRow()
+    entropy_: Any = ByRow()
+    n_votes_: Any = ByRow()
+    mc_trace_: Any = ByRow()
+    reference_labels_: Any = ByRow()
+    prior_: Any = StoredPrior()
+    metadata_: dict[str, Any]
+
+    @property
+    def has_rows_of_fit(self) -> bool:
+        """Whether the rows of ``fit`` are at hand; not in a model loaded from a file."""
+        check_is_fitted(self)
+        return self._state.record is not None
+
+    def was_fitted_to(self, X: Floats) -> bool:
+        """Whether X is, to a rounding, the table that was clustered."""
+        return self._rows_of_fit("was_fitted_to").rows.are(X)
+
+    def fit_weights(self) -> npt.NDArray[np.float64] | None:
+        """Weights of the rows of ``fit``, shape (n,); None when all count the same."""
+        return self._rows_of_fit("fit_weights").rows.weights()
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Memberships of rows, by the votes of all replicas, shape (n, K)."""
@@ -115,7 +131,7 @@ class FittedEnsemble(
         X = check.check_table(self, X, reset=False)
         for start in range(0, len(X), ROWS_AT_ONCE):
             rows = X[start : start + ROWS_AT_ONCE]
-            yield rows, self._predictors.vote(rows, n_jobs=effective_n_jobs(self.n_jobs))
+            yield rows, self._state.predictors.vote(rows, n_jobs=effective_n_jobs(self.n_jobs))
 
     def _shares(self, rows: Floats, votes: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
         if votes.any(axis=1).all():
@@ -178,7 +194,7 @@ class FittedEnsemble(
         200
         """
         check_is_fitted(self)
-        return self._predictors.labels(check.check_table(self, X, reset=False))
+        return self._state.predictors.labels(check.check_table(self, X, reset=False))
 
     def comembership(self, pairs: npt.ArrayLike) -> npt.NDArray[np.float64]:
         r"""How often two rows are in the same cluster, by the votes of all replicas.
@@ -208,11 +224,12 @@ class FittedEnsemble(
         >>> model.comembership([[0, 1], [0, 149]]).round(2)
         array([1., 0.])
         """
-        run = self._rows_of_fit("comembership")
-        pairs = check.check_pairs(pairs, len(self._votes))
+        record = self._rows_of_fit("comembership")
+        pairs = check.check_pairs(pairs, len(record.votes))
         numbers, places = np.unique(pairs, return_inverse=True)
         first, second = places.reshape(pairs.shape).T
-        return comembership_rates(self._predictors.labels(run.rows(numbers)), first, second)
+        labels = self._state.predictors.labels(record.rows.rows(numbers))
+        return comembership_rates(labels, first, second)
 
     def top_memberships(self, k: int) -> csr_array:
         """The k largest memberships of each row of ``fit``, for models of many clusters.
@@ -236,9 +253,9 @@ class FittedEnsemble(
         >>> top.shape, top.nnz
         ((150, 3), 150)
         """
-        self._rows_of_fit("top_memberships")
-        k = check.check_integer("k", k, minimum=1, maximum=self._votes.shape[1])
-        return largest_memberships(memberships(self._votes), k)
+        votes = self._rows_of_fit("top_memberships").votes
+        k = check.check_integer("k", k, minimum=1, maximum=votes.shape[1])
+        return largest_memberships(memberships(votes), k)
 
     def prior_conflict(self) -> PriorConflict:
         """Whether the prior and the data contradict each other, cluster by cluster.
@@ -266,42 +283,260 @@ class FittedEnsemble(
         """
         from bbclust.diagnostics.prior_conflict import compare_with_prior, n_prior_draws
 
-        run = self._rows_of_fit("prior_conflict")
-        if run.prior is None:
+        job = self._rows_of_fit("prior_conflict").job
+        if job.prior is None:
             raise ValueError(
                 "The model was fitted without a prior, so there is nothing to compare: "
                 "use BBC with resampling='proper' and prior_weight above 0."
             )
-        clustered, reference = run.reference.without_noise()
-        count = n_prior_draws(reference.n_clusters, run.table.d)
-        draws = run.prior.sample(count, stream_generator(run.plan.seed, Stage.PRIOR_SKETCH))
+        clustered, reference = job.reference.without_noise()
+        count = n_prior_draws(reference.n_clusters, job.table.d)
+        draws = job.prior.sample(count, stream_generator(job.plan.seed, Stage.PRIOR_SKETCH))
         return compare_with_prior(
-            run.table.original(clustered).astype(np.float64),
+            job.table.original(clustered).astype(np.float64),
             reference.weights,
             reference.centers,
             self.cluster_centers_,
             np.asarray(draws, dtype=np.float64),
         )
 
+    def centers_interval(self, level: float = 0.95) -> npt.NDArray[np.float64]:
+        """Credible intervals of the cluster centres, coordinate by coordinate.
+
+        Equal-tailed intervals of the posterior of each cluster's mean: the Dirichlet process that
+        combines data and prior, with the clusters as the replicas find them. Replicas scatter more
+        than that posterior, and are drawn together accordingly (``variance_ratio_``). Intervals
+        are wider for few replicas, so that they hold ``level`` of the posterior on average.
+
+        Almost without a prior (``prior_weight`` near 0) and for well separated clusters, they are
+        confidence intervals too. A prior elicited from the same data counts these twice.
+
+        Parameters
+        ----------
+        level : float between 0 and 1, default=0.95
+
+        Returns
+        -------
+        ndarray of shape (K, d, 2)
+            Lower and upper ends; NaN for a cluster that fewer than ``2 / (1 - level) - 1`` of the
+            replicas found.
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> model = BBC(3, random_state=0).fit(load_iris().data)
+        >>> model.centers_interval().shape
+        (3, 4, 2)
+        """
+        level = self._check_level(level)
+        return center_intervals(self._posterior_centers(), level)
+
+    def centers_region(self, level: float = 0.95) -> CenterRegions:
+        """Credible regions of the cluster centres, all coordinates together.
+
+        Parameters
+        ----------
+        level : float between 0 and 1, default=0.95
+
+        Returns
+        -------
+        CenterRegions
+            Means, covariances and radii of ellipsoids: the shape of the posterior covariance, so
+            large that the share ``level`` of the replicas lies inside. It takes clearly more
+            replicas than features.
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> regions = BBC(3, random_state=0).fit(load_iris().data).centers_region()
+        >>> regions.covariances.shape, regions.radii.round()
+        ((3, 4, 4), array([3., 3., 3.]))
+        """
+        level = self._check_level(level, tails=1)
+        return center_regions(self._posterior_centers(), level)
+
+    def center_distances(self, level: float = 0.95) -> CenterDistances:
+        """Distances between the cluster centres, with credible intervals.
+
+        Parameters
+        ----------
+        level : float between 0 and 1, default=0.95
+
+        Returns
+        -------
+        CenterDistances
+            ``distance``, ``lower`` and ``upper``, each of shape (K, K).
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> model = BBC(3, random_state=0).fit(load_iris().data)
+        >>> model.center_distances().distance.round()
+        array([[0., 3., 2.],
+               [3., 0., 5.],
+               [2., 5., 0.]])
+        """
+        level = self._check_level(level)
+        return distances_between(self._posterior_centers(), level)
+
+    def variable_importance(self, X: Any = None) -> VariableImportance:
+        """What each variable tells about the clusters, in bits.
+
+        The mutual information between a variable and the memberships, corrected for its bias: 0
+        for a variable that the clusters do not depend on, the entropy of the cluster shares for one
+        that determines them. Variables that say the same have it twice.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d), optional
+            Rows to look at, with the memberships of ``predict_proba``; those of ``fit`` with
+            ``memberships_`` and their weights by default.
+
+        Returns
+        -------
+        VariableImportance
+            ``bits`` and standard errors ``se``, one per variable, and ``cluster_entropy``.
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> model = BBC(3, random_state=0).fit(load_iris().data)
+        >>> importance = model.variable_importance()
+        >>> importance.bits.round(1), round(importance.cluster_entropy, 1)
+        (array([0.9, 0.4, 1.4, 1.2]), 1.6)
+        """
+        if X is not None:
+            shares = self.predict_proba(X)
+            others = check.check_table(self, X, reset=False)
+            return variable_importances(others, shares, np.ones(len(others)))
+        rows = self._rows_of_fit("variable_importance without X").rows
+        shares, table = rows.in_table(self.memberships_), rows.table
+        return variable_importances(table.rows, shares, table.weights_or_ones())
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        precision: str = "float64",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the model to one file, whole or not at all.
+
+        The file holds what is needed to predict and to describe the model, and no row that it was
+        fitted to; :func:`bbclust.load_model` reads it. It is checksummed and safe to open:
+        arrays and JSON, nothing that could be executed.
+
+        Parameters
+        ----------
+        path : str or path
+            Replaced if it exists.
+        precision : {"float64", "float32"}, default="float64"
+            Of the replicas' centres, which are most of the file. "float32" halves it, and a row
+            as far from two centres to seven digits may then get another vote.
+        metadata : dict, optional
+            What you want to keep with the model, such as units or the scaling of columns: words,
+            numbers, lists and dicts. A loaded model has it as ``metadata_``, and keeps it when it
+            is saved again without another.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from bbclust import BBC, load_model
+        >>> from bbclust.datasets import load_iris
+        >>> X = load_iris().data
+        >>> model = BBC(n_clusters=3, random_state=0).fit(X)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "iris.bbc")
+        ...     model.save(path)
+        ...     loaded = load_model(path)
+        >>> bool((loaded.predict_proba(X) == model.predict_proba(X)).all())
+        True
+        """
+        check_is_fitted(self)
+        save_model(path, self, precision=precision, metadata=metadata)
+
     @property
     def membership_se_(self) -> npt.NDArray[np.float64]:
-        check_is_fitted(self)
-        self._rows_of_fit("membership_se_")
-        return membership_se(self._votes)
+        return membership_se(self._rows_of_fit("membership_se_").votes)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_predictors")
+        return hasattr(self, "_state")
 
     @property
     def _n_features_out(self) -> int:
         return len(self.reference_centers_)
 
-    def _rows_of_fit(self, what: str) -> Run:
-        """The run, for what cannot be answered without the rows that were clustered."""
+    @classmethod
+    def _saved_as(cls) -> type[FittedEnsemble]:
+        """The estimator that a model file is read as."""
+        return cls
+
+    def _rows_of_fit(self, what: str) -> FitRecord:
+        """The fit, for what cannot be answered without the rows that were clustered."""
         check_is_fitted(self)
-        if not hasattr(self, "_run"):
-            raise AttributeError(
-                f"{what} needs the rows that were clustered, and a model loaded from a file does "
-                "not hold them: ask before saving, or fit again."
+        if self._state.record is None:
+            raise AttributeError(f"{what} {WITHOUT_ROWS[self._state.source]}")
+        return self._state.record
+
+    def _posterior_centers(self) -> npt.NDArray[np.float64]:
+        return posterior_centers(self.replica_centers_, self._state.occupied, self.variance_ratio_)
+
+    def _check_level(self, level: float, *, tails: int = 2) -> float:
+        check_is_fitted(self)
+        level = check.check_level(level)
+        needed = replicas_needed(level, tails=tails)
+        if len(self.replica_centers_) < needed:
+            raise ValueError(
+                f"level={level:g} needs at least {needed} replicas and there are "
+                f"{len(self.replica_centers_)}: raise n_replicas, or lower the level."
             )
-        return self._run
+        return level
+
+    def _publish_replicas(
+        self,
+        reference: Any,
+        prior: PreparedPrior | None,
+        variance_ratio: float,
+        replicas: Replicas,
+        trace: list[Precision],
+    ) -> None:
+        """Set what does not depend on the votes on every row."""
+        self.mc_trace_ = as_columns(trace)
+        self.n_replicas_ = replicas.n_replicas
+        self.replica_centers_ = replicas.centers
+        self.replica_n_iter_ = replicas.n_iter
+        self.alignment_margin_ = replicas.margin
+        self.n_abstentions_ = int((~replicas.occupied).sum())
+        self.n_iter_ = max(reference.n_iter, int(replicas.n_iter.max()))
+        self.prior_ = prior
+        self.reference_centers_ = reference.centers
+        self.cluster_centers_ = replicas.mean_centers(reference.centers)
+        self.variance_ratio_ = variance_ratio
+        self.n_abstained_votes_ = int(replicas.abstained.sum())
+        self.n_failed_ = len(replicas.failures)
+
+    def _publish_entropies(
+        self,
+        summary: MembershipSummary,
+        trace: list[Precision],
+        evaluation_labels: npt.NDArray[np.int16],
+        evaluation_votes: npt.NDArray[np.int32],
+        evaluation_weights: npt.NDArray[np.float64],
+    ) -> None:
+        """Set what is said of all rows together, with Monte-Carlo errors by the evaluation rows."""
+        self.cluster_shares_ = summary.shares
+        self.mean_entropy_ = summary.entropy
+        self.mean_entropy_se_ = trace[-1].mean_entropy_se
+        self.pairwise_entropy_ = summary.pairwise_entropy
+        self.worst_pair_ = worst_pair(self.pairwise_entropy_)
+        self.max_pairwise_entropy_ = self.max_pairwise_entropy_se_ = 0.0
+        if self.worst_pair_ is not None:
+            self.max_pairwise_entropy_ = float(self.pairwise_entropy_[self.worst_pair_])
+            influence = pairwise_entropy_influence(
+                evaluation_labels, evaluation_votes, evaluation_weights, self.worst_pair_
+            )
+            self.max_pairwise_entropy_se_ = standard_error(influence)

@@ -1,9 +1,11 @@
-"""BBC, the estimator: validate, elicit, run, publish."""
+"""BBC, the estimator: Algorithm 3 from a table to votes, and what is published of them."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,33 +13,35 @@ import numpy.typing as npt
 from joblib import effective_n_jobs
 
 from bbclust import validation as check
-from bbclust.ensemble.adapted import reference_by
-from bbclust.ensemble.custom_clusterer import Adapter, adapt
-from bbclust.ensemble.job import (
+from bbclust.ensemble.assembly import (
     MAX_EVALUATION_POINTS,
-    Plan,
-    Replicas,
-    choose_evaluation_rows,
-    join,
-    replica_tolerance,
+    ReplicaSettings,
+    cluster_order,
+    make_plan,
+    make_settings,
+    prepare_priors,
 )
-from bbclust.ensemble.predictors import CenterPredictors, ModelPredictors, ReplicaPredictors
-from bbclust.ensemble.run import Progress, run_replicas
-from bbclust.estimators.base import FittedEnsemble, Run
-from bbclust.estimators.sklearn_callbacks import CallbackContext, CallbackSupport
-from bbclust.priors import ElicitedPrior, check_prepared
-from bbclust.stages.bootstrap import RESAMPLINGS, WEIGHTINGS, Resampling
-from bbclust.stages.entropies import entropy, mean_pairwise_entropy, worst_pair
-from bbclust.stages.kmeans import Partition, cluster_reference, partition_from_labels
-from bbclust.stages.monte_carlo import Precision, as_columns, measure_precision
+from bbclust.ensemble.custom_clusterer import as_clusterer
+from bbclust.ensemble.engine_kmeans import EngineKMeans
+from bbclust.ensemble.executor import Executor, Threads
+from bbclust.ensemble.fitted_state import FitRecord, FittedState
+from bbclust.ensemble.job import Clusterer, Job, Plan, Reference, Replicas, join
+from bbclust.ensemble.run import (
+    Progress,
+    complete_votes,
+    cut_into_blocks,
+    precision_of,
+    run_in_steps,
+)
+from bbclust.estimators.base import FittedEnsemble
+from bbclust.estimators.sklearn_callbacks import CallbackContext, CallbackSupport, with_callbacks
+from bbclust.stages.bootstrap import RESAMPLINGS, WEIGHTINGS
+from bbclust.stages.entropies import entropy, summarize_memberships
+from bbclust.stages.kmeans import partition_from_labels
+from bbclust.stages.monte_carlo import Precision
 from bbclust.stages.random_streams import root_seed
-from bbclust.stages.table import Floats, Table, centered, make_table
-from bbclust.stages.voting import (
-    memberships,
-    nearest_center,
-    pairwise_entropy_influence,
-    standard_error,
-)
+from bbclust.stages.table import WeightedRows, centered
+from bbclust.stages.voting import memberships, nearest_center
 
 AUTO_BLOCK = 100
 AUTO_CAP = 5_000
@@ -143,7 +147,7 @@ class BBC(CallbackSupport, FittedEnsemble):
     replica_n_iter_ : ndarray of shape (B,)
         Lloyd iterations of each replica's best start.
     alignment_margin_ : ndarray of shape (B,)
-        How much agreement with the reference the best other prefix_errors_with of clusters would lose.
+        How much agreement with the reference the best other naming of clusters would lose.
     prior_ : object
         The prepared prior; None when none is used.
     n_replicas_ : int
@@ -251,13 +255,8 @@ class BBC(CallbackSupport, FittedEnsemble):
         self
         """
         self._check_parameters()
-        with check.all_or_nothing(self), CallbackContext(self, "replicas", X) as callback_context:
-            X = check.check_table(self, X, reset=True)
-            weights = check.check_sample_weight(sample_weight, len(X))
-            run = self._prepare(X, weights, reference_labels)
-            self._publish(run, *self._run_all(run, callback_context))
-            notice = getattr(run.prior, "notice", None)
-            if notice is not None:
+        with self._executor() as executor, check.all_or_nothing(self):
+            for notice in self._fit(executor, X, sample_weight, reference_labels):
                 warnings.warn(notice, UserWarning, stacklevel=2)
         return self
 
@@ -273,14 +272,49 @@ class BBC(CallbackSupport, FittedEnsemble):
         -------
         self
         """
-        run = self._rows_of_fit("add_replicas")
+        before = self._rows_of_fit("add_replicas")
         n_replicas = check.check_integer("n_replicas", n_replicas, minimum=1)
         more = range(self.n_replicas_, self.n_replicas_ + n_replicas)
-        with check.all_or_nothing(self):
-            replicas = join([self._replicas, self._run_more(run, more)])
-            trace = [*self._trace, self._measure(run, replicas)]
-            self._publish(run, replicas, trace)
+        with self._executor() as executor, check.all_or_nothing(self):
+            progress = self._report_progress(more.start, more.stop)
+            replicas = join([before.replicas, executor.run_blocks(before.job, more, progress)])
+            trace = [*before.trace, precision_of(before.job, replicas)]
+            for notice in self._publish(before.rows, before.job, replicas, trace):
+                warnings.warn(notice, UserWarning, stacklevel=2)
         return self
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def _fit(
+        self, executor: Executor, X: Any, sample_weight: Any, reference_labels: Any
+    ) -> list[str]:
+        """Algorithm 3; sentences that the user should read."""
+        with CallbackContext(self, "replicas", X) as callbacks:
+            X = check.check_table(self, X, reset=True)
+            rows = check.split_by_weight(X, check.check_sample_weight(sample_weight, len(X)))
+            settings = self._settings()
+            plan = make_plan(
+                settings,
+                rows.table,
+                root_seed(self.random_state),
+                n_draws=self.n_draws,
+                votes=self.votes,
+                max_evaluation_points=self._max_evaluation_points,
+            )
+            # Algorithm 3, step 2: the reference partition
+            reference, notices = self._find_reference(rows, plan, reference_labels)
+            reference = reference.renumbered(cluster_order(settings, reference))
+            # steps 3 to 6: F0
+            scales = [float(self.prior_scale)]
+            (prior,) = prepare_priors(settings, rows.in_table(X), reference, scales)
+            # steps 7 to 13: replicas are drawn, clustered and aligned, and vote
+            job = Job(rows.table, reference, prior, plan)
+            replicas, trace = self._run(
+                partial(executor.run_blocks, job), partial(precision_of, job), callbacks
+            )
+            # steps 14 and 15: memberships and labels
+            notices = (*notices, *self._publish(rows, job, replicas, trace))
+        of_prior = getattr(prior, "notice", None)
+        return [*notices] if of_prior is None else [*notices, of_prior]
 
     def _check_parameters(self) -> None:
         check.check_integer("n_clusters", self.n_clusters, minimum=1, maximum=check.MAX_CLUSTERS)
@@ -307,12 +341,6 @@ class BBC(CallbackSupport, FittedEnsemble):
                     f"{self.n_draws}: leave n_draws=None, or use resampling='proper'."
                 )
             check.check_integer("n_draws", self.n_draws, minimum=int(self.n_clusters))
-        adapter = self._adapter()
-        if adapter is not None and self.votes == "all" and not adapter.predicts:
-            raise ValueError(
-                f"votes='all' needs a clusterer that can predict, and {adapter.name} cannot: "
-                "use votes='drawn'."
-            )
         check.check_integer("n_init", self.n_init, minimum=0, maximum=65_535)
         check.check_integer("max_iter", self.max_iter, minimum=1)
         check.check_n_jobs(self.n_jobs)
@@ -320,291 +348,162 @@ class BBC(CallbackSupport, FittedEnsemble):
         check.check_number("mc_tol", self.mc_tol, above=0, why="it is a standard error in bits")
         if not (isinstance(self.tol, (int, float, np.number)) and self.tol >= 0):
             raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
-
-    def _prepare(
-        self,
-        X: Floats,
-        weights: npt.NDArray[np.float64] | None,
-        reference_labels: npt.ArrayLike | None,
-    ) -> Run:
-        """Reference, prior and plan (Algorithm 3, steps 2 to 6)."""
-        counted = None if weights is None or (weights > 0).all() else weights > 0
-        rows = X if counted is None else X[counted]
-        with np.errstate(over="ignore", invalid="ignore"):  # check_spread speaks of it
-            table = make_table(
-                rows, weights if weights is None or counted is None else weights[counted]
+        clusterer = self._clusterer()
+        if self.votes == "all" and not clusterer.predicts:
+            raise ValueError(
+                f"votes='all' needs a clusterer that can predict, and {clusterer.name} cannot: "
+                "use votes='drawn'."
             )
-        check.check_spread(rows, table)
-        plan = self._plan(table)
-        if reference_labels is None:
-            reference = self._cluster_reference(table, plan)
-        else:
-            reference = partition_from_labels(
-                table, self._check_labels(reference_labels, len(X), counted, plan.adapter)
-            )
-        prior = None
-        if plan.resampling.uses_prior:
-            chosen = ElicitedPrior() if self.prior is None else self.prior
-            if hasattr(chosen, "number_clusters"):
-                reference = reference.renumbered(chosen.number_clusters(reference))
-            clustered, partition = reference.without_noise()
-            inside = rows if clustered.all() else rows[clustered]
-            prepared = chosen.prepare(inside, partition, float(self.prior_scale))
-            prior = check_prepared(prepared, table.d)
-        others = X[:0] if counted is None else X[~counted]
-        return Run(table, counted, others, reference, prior, plan)
 
-    def _plan(self, table: Table) -> Plan:
-        seed = root_seed(self.random_state)
-        n_draws = table.n if self.n_draws is None else int(self.n_draws)
-        adapter = self._adapter()
-        weighting, votes = self.weighting, self.votes
-        if votes == "auto":
-            votes = "all" if n_draws < table.n else "drawn"
-        if adapter is not None:
-            weighting = weighting if adapter.weight_parameter else "resample"
-            votes = votes if adapter.predicts else "drawn"
-        return Plan(
-            seed=seed,
-            resampling=Resampling(
-                n_draws=n_draws,
-                prior_weight=float(self.prior_weight) if self.resampling == "proper" else 0.0,
-                kind=self.resampling,
-                weighting=weighting,
-            ),
-            votes=votes,
-            n_init=int(self.n_init),
-            max_iter=int(self.max_iter),
-            tolerance=replica_tolerance(
-                self.tol, table.mean_variance(), self.n_clusters * table.d, n_draws
-            ),
-            evaluation_rows=choose_evaluation_rows(table.n, seed, self._max_evaluation_points),
-            adapter=adapter,
+    def _clusterer(self) -> Clusterer:
+        kmeans = EngineKMeans(int(self.n_init), int(self.max_iter), float(self.tol))
+        return as_clusterer(self.clusterer, otherwise=kmeans)
+
+    def _settings(self) -> ReplicaSettings:
+        return make_settings(
+            self._clusterer(),
+            resampling=self.resampling,
+            prior_weight=self.prior_weight,
+            weighting=self.weighting,
+            prior=self.prior,
         )
 
-    def _adapter(self) -> Adapter | None:
-        return None if self.clusterer is None else adapt(self.clusterer)
+    @contextmanager
+    def _executor(self) -> Iterator[Executor]:
+        """Who runs the replicas: the threads of this machine."""
+        yield Threads(effective_n_jobs(self.n_jobs))
 
-    def _cluster_reference(self, table: Table, plan: Plan) -> Partition:
-        if plan.adapter is not None:
-            return self._adapted_reference(plan.adapter, table, plan)
-        check.check_distinct_rows(table.rows, self.n_clusters)
-        reference = cluster_reference(
-            table,
-            self.n_clusters,
-            plan.seed,
-            max_iter=plan.max_iter,
-            tolerance=float(self.tol) * table.mean_variance(),
-            n_jobs=effective_n_jobs(self.n_jobs),
+    def _find_reference(self, rows: WeightedRows, plan: Plan, labels: Any) -> Reference:
+        """The reference partition: given, or found by the clusterer."""
+        clusterer, wanted = plan.clusterer, self.n_clusters
+        if labels is not None:
+            given = check.check_reference_labels(
+                labels,
+                rows.n,
+                rows.positive_weight,
+                wanted if clusterer.takes_number else None,
+                noise=clusterer.finds_noise,
+            )
+            return Reference(partition_from_labels(rows.table, given))
+        if clusterer.takes_number:
+            check.check_distinct_rows(rows.table.rows, wanted)
+        n_jobs = effective_n_jobs(self.n_jobs)
+        found = clusterer.find_reference(rows.table, wanted, plan.seed, n_jobs=n_jobs)
+        check.check_no_cluster_is_empty(found.partition.shares)
+        n_found = found.partition.n_clusters
+        if not clusterer.takes_number or n_found == wanted:
+            return found
+        notice = (
+            f"{clusterer.name} was asked for {wanted} clusters and found {n_found} in the data: "
+            "memberships have that many columns."
         )
-        check.check_no_cluster_is_empty(reference)
-        return reference
+        return Reference(found.partition, (*found.notices, notice))
 
-    def _check_labels(
+    def _run(
         self,
-        labels: npt.ArrayLike,
-        n: int,
-        counted: npt.NDArray[np.bool_] | None,
-        adapter: Adapter | None,
-    ) -> npt.NDArray[np.int32]:
-        if adapter is None:
-            return check.check_reference_labels(labels, n, counted, self.n_clusters)
-        wanted = None if adapter.count_parameter is None else self.n_clusters
-        return check.check_reference_labels(labels, n, counted, wanted, noise=True)
+        run: Callable[[range, Progress], Replicas],
+        measure: Callable[[Replicas], Precision],
+        callbacks: CallbackContext,
+    ) -> tuple[Replicas, list[Precision]]:
+        """The replicas that ``n_replicas`` asks for, and the errors on the way."""
+        steps = self._steps()
+        total = steps[-1].stop
+        return run_in_steps(
+            steps,
+            lambda step: run(step, self._report_progress(step.start, total, callbacks)),
+            measure,
+            lambda precision: callbacks.stopped or precision.reaches(self.mc_tol),
+        )
 
-    def _adapted_reference(self, adapter: Adapter, table: Table, plan: Plan) -> Partition:
-        if adapter.count_parameter is not None:
-            check.check_distinct_rows(table.rows, self.n_clusters)
-        if table.weights is not None and adapter.weight_parameter is None:
-            warnings.warn(
-                f"{adapter.name} takes no sample_weight: the reference partition does without, "
-                "rows are drawn by weight.",
-                UserWarning,
-                stacklevel=5,
-            )
-        reference = reference_by(adapter, table, self.n_clusters, plan.seed)
-        if adapter.count_parameter is not None and reference.n_clusters != self.n_clusters:
-            warnings.warn(
-                f"{adapter.name} was asked for {self.n_clusters} clusters and found "
-                f"{reference.n_clusters} in the data: memberships have that many columns.",
-                UserWarning,
-                stacklevel=5,
-            )
-        return reference
+    def _steps(self) -> list[range]:
+        """Replicas after which precision is measured: all, or some at a time with "auto"."""
+        if self.n_replicas == "auto":
+            return cut_into_blocks(range(AUTO_CAP), AUTO_BLOCK)
+        return [range(int(self.n_replicas))]
 
-    def _run_more(
-        self,
-        run: Run,
-        replicas: range,
-        total: int | None = None,
-        callback_context: CallbackContext | None = None,
-    ) -> Replicas:
-        total = replicas.stop if total is None else total
+    def _report_progress(
+        self, before: int, total: int, callbacks: CallbackContext | None = None
+    ) -> Progress:
+        """What is called with the replicas done after ``before``; it says whether to stop."""
 
         def report(done: int) -> bool:
-            done += replicas.start
+            done += before
             if self.verbose:
                 print(f"{type(self).__name__}: {done} of {total} replicas", flush=True)
             for callback in check.check_callbacks(self.callbacks):
                 callback(done, total)
-            if callback_context is None:
+            if callbacks is None:
                 return False
-            callback_context(done, total)
-            return callback_context.stopped
+            callbacks(done, total)
+            return callbacks.stopped
 
-        return self._run_replicas(run, replicas, report)
+        return report
 
-    def _run_replicas(self, run: Run, replicas: range, progress: Progress) -> Replicas:
-        """Replicas on the threads of this machine; a subclass may run them elsewhere."""
-        return run_replicas(
-            run.table,
-            run.reference,
-            run.prior,
-            run.plan,
-            replicas,
-            n_jobs=effective_n_jobs(self.n_jobs),
-            progress=progress,
-        )
-
-    def _run_all(
-        self, run: Run, callback_context: CallbackContext
-    ) -> tuple[Replicas, list[Precision]]:
-        """The replicas that ``n_replicas`` asks for, and the errors on the way."""
-        if self.n_replicas == "auto":
-            return self._run_until_precise(run, callback_context)
-        replicas = self._run_more(
-            run, range(int(self.n_replicas)), callback_context=callback_context
-        )
-        return replicas, [self._measure(run, replicas)]
-
-    def _run_until_precise(
-        self, run: Run, callback_context: CallbackContext
-    ) -> tuple[Replicas, list[Precision]]:
-        """Replicas in blocks until their errors are small enough, and the errors on the way."""
-        replicas = self._run_more(run, range(AUTO_BLOCK), AUTO_CAP, callback_context)
-        trace = [self._measure(run, replicas)]
-        while replicas.n_replicas < AUTO_CAP and not (
-            trace[-1].reaches(self.mc_tol) or callback_context.stopped
-        ):
-            more = range(replicas.n_replicas, replicas.n_replicas + AUTO_BLOCK)
-            replicas = join([replicas, self._run_more(run, more, AUTO_CAP, callback_context)])
-            trace.append(self._measure(run, replicas))
-        return replicas, trace
-
-    def _measure(self, run: Run, replicas: Replicas) -> Precision:
-        return measure_precision(run.table, run.plan, replicas)
-
-    def _publish(self, run: Run, replicas: Replicas, trace: list[Precision]) -> None:
-        """Set the fitted attributes."""
+    def _publish(
+        self, rows: WeightedRows, job: Job, replicas: Replicas, trace: list[Precision]
+    ) -> list[str]:
+        """Set the fitted attributes; sentences that the user should read."""
         if len(replicas.failures) == replicas.n_replicas:
             raise ValueError(
                 f"{self.clusterer!r} failed on every replica, the first time with "
                 f"{replicas.failures[0]}"
             )
-        self._publish_replicas(run, replicas, trace)
-        reference, table = run.reference, run.table
-        self._predictors = _choose_predictors(run, replicas)
-        self._votes = self._complete_votes(run, replicas)
-        self.n_votes_ = self._votes.sum(axis=1)
-        others = centered(run.others, table.center)
-        nearest = nearest_center(others, reference.centers - table.center)
-        self.reference_labels_ = run.spread(reference.labels, nearest)
-        self.memberships_ = memberships(self._votes, self.reference_labels_)
+        table, plan = job.table, job.plan
+        predictors = plan.clusterer.predictors(job, replicas)
+        votes, self.n_undrawn_ = complete_votes(
+            rows, job, replicas, predictors, effective_n_jobs(self.n_jobs)
+        )
+        self._state = FittedState(
+            predictors,
+            replicas.occupied,
+            table.rows.dtype.name,
+            source="memory",
+            record=FitRecord(rows, job, replicas, trace, votes),
+        )
+        ratio = plan.resampling.variance_ratio(table.n)
+        self._publish_replicas(job.reference, job.prior, ratio, replicas, trace)
+        self.n_votes_ = votes.sum(axis=1)
+        others = centered(rows.zero_weight_rows, table.center)
+        nearest = nearest_center(others, job.reference.centers - table.center)
+        self.reference_labels_ = rows.scatter_to_all_rows(job.reference.labels, nearest)
+        self.memberships_ = memberships(votes, self.reference_labels_)
         self.labels_ = np.where(
             self.n_votes_ > 0, self.memberships_.argmax(axis=1), self.reference_labels_
         )
         self.entropy_ = entropy(self.memberships_)
-
-        shares = self.memberships_ if run.counted is None else self.memberships_[run.counted]
-        self.cluster_shares_ = np.average(shares, axis=0, weights=table.weights)
-        self.mean_entropy_ = float(np.average(entropy(shares), weights=table.weights))
-        self.mean_entropy_se_ = trace[-1].mean_entropy_se
-        self.pairwise_entropy_ = mean_pairwise_entropy(shares, table.weights)
-        self.worst_pair_ = worst_pair(self.pairwise_entropy_)
-        self.max_pairwise_entropy_ = 0.0
-        self.max_pairwise_entropy_se_ = 0.0
-        if self.worst_pair_ is not None:
-            self.max_pairwise_entropy_ = float(self.pairwise_entropy_[self.worst_pair_])
-            self.max_pairwise_entropy_se_ = standard_error(
-                pairwise_entropy_influence(*_evaluation(run, replicas), pair=self.worst_pair_)
-            )
-        self._warn(run.plan, replicas)
-
-    def _publish_replicas(self, run: Any, replicas: Replicas, trace: list[Precision]) -> None:
-        """Set what does not depend on the votes on every row."""
-        self._run, self._replicas, self._trace = run, replicas, trace
-        self.mc_trace_ = as_columns(trace)
-        reference = run.reference
-        self.n_replicas_ = replicas.n_replicas
-        self.replica_centers_ = replicas.centers
-        self.replica_n_iter_ = replicas.n_iter
-        self.alignment_margin_ = replicas.margin
-        self.n_abstentions_ = int((~replicas.occupied).sum())
-        self.n_iter_ = max(reference.n_iter, int(replicas.n_iter.max()))
-        self.prior_ = run.prior
-        self.reference_centers_ = reference.centers
-        self.cluster_centers_ = replicas.mean_centers(reference)
-        self.variance_ratio_ = run.plan.resampling.variance_ratio(run.table.n)
-        self.n_abstained_votes_ = int(replicas.abstained.sum())
-        self.n_failed_ = len(replicas.failures)
-
-    def _complete_votes(self, run: Run, replicas: Replicas) -> npt.NDArray[np.int32]:
-        """Votes on all rows of X; the predictors speak for those that the replicas passed over."""
-        n_jobs = effective_n_jobs(self.n_jobs)
-        votes = replicas.votes
-        rows_without_votes = ~votes.any(axis=1)
-        self.n_undrawn_ = int(rows_without_votes.sum())
-        if self.n_undrawn_ and (run.plan.adapter is None or run.plan.adapter.predicts):
-            votes = votes.copy()
-            votes[rows_without_votes] = self._predictors.vote(
-                run.table.original(rows_without_votes), n_jobs=n_jobs
-            )
-        completed: npt.NDArray[np.int32] = run.spread(
-            votes, self._predictors.vote(run.others, n_jobs=n_jobs)
+        summary = summarize_memberships(rows.in_table(self.memberships_), table.weights)
+        evaluated = plan.evaluation_rows
+        weights = table.weights_or_ones()[evaluated]
+        self._publish_entropies(
+            summary, trace, replicas.evaluation_labels, replicas.votes[evaluated], weights
         )
-        return completed
+        return self._notices(plan, replicas)
 
-    def _warn(self, plan: Plan, replicas: Replicas) -> None:
+    def _notices(self, plan: Plan, replicas: Replicas) -> list[str]:
+        """What a user should know about the votes."""
+        notices = []
         if self.n_failed_:
-            warnings.warn(
+            notices.append(
                 f"{self.clusterer!r} failed on {self.n_failed_} of {self.n_replicas_} replicas, "
-                f"which have no vote; the first time with {replicas.failures[0]}",
-                UserWarning,
-                stacklevel=4,
+                f"which have no vote; the first time with {replicas.failures[0]}"
             )
-        can_vote_on_all = plan.adapter is None or plan.adapter.predicts
+        can_vote_on_all = plan.clusterer.predicts
         remedy = "raise n_replicas" + ", or set votes='all'" * can_vote_on_all
-        if self.n_undrawn_:
-            rows = f"{self.n_undrawn_} of {len(self.labels_)} rows"
-            message = (
+        rows = f"{self.n_undrawn_} of {len(self.labels_)} rows"
+        if self.n_undrawn_ and can_vote_on_all:
+            notices.append(
                 f"{rows} were drawn by none of the {self.n_replicas_} replicas and get their "
                 f"memberships from the replicas' centres: {remedy}."
             )
-            if not can_vote_on_all:
-                message = (
-                    f"{rows} have no vote of any of the {self.n_replicas_} replicas, which did not "
-                    "draw them or call them noise: they keep their reference label."
-                )
-            warnings.warn(message, UserWarning, stacklevel=4)
+        elif self.n_undrawn_:
+            notices.append(
+                f"{rows} have no vote of any of the {self.n_replicas_} replicas, which did not "
+                "draw them or call them noise: they keep their reference label."
+            )
         median = float(np.median(self.n_votes_))
         if plan.votes == "drawn" and median < FEW_VOTES:
-            warnings.warn(
+            notices.append(
                 f"Half of the rows have at most {median:g} votes, so memberships are coarse: "
-                f"{remedy}.",
-                UserWarning,
-                stacklevel=4,
+                f"{remedy}."
             )
-
-
-def _choose_predictors(run: Run, replicas: Replicas) -> ReplicaPredictors:
-    if replicas.models:
-        return ModelPredictors(replicas.models, run.reference.n_clusters)
-    return CenterPredictors(replicas.centers, replicas.occupied, run.table.center)
-
-
-def _evaluation(
-    run: Run, replicas: Replicas
-) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int32], npt.NDArray[np.float64]]:
-    """Labels by replica, their counts, and the weights of the evaluation points."""
-    rows = run.plan.evaluation_rows
-    return replicas.evaluation_labels, replicas.votes[rows], run.table.weights_or_ones()[rows]
+        return notices

@@ -185,7 +185,7 @@ class FuzzyCMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         return best if sample is table else self._iterate(table, best.centers)
 
     def _iterate(self, table: Table, centers: Array) -> _Run:
-        shift = float(self.tol) * float(np.sqrt(table.mean_variance()))
+        shift = float(self.tol) * float(np.sqrt(table.mean_variance))
         return minimize(
             table, centers, fuzzifier=float(self.fuzzifier), max_iter=self.max_iter, shift=shift
         )

@@ -8,6 +8,7 @@ from bbclust.estimators.bagclust import BagClust1
 from bbclust.estimators.bbc import BBC
 from bbclust.io.archive import ArchiveError, prefix_errors_with
 from bbclust.io.model_file import read_model
+from bbclust.io.saving import from_plain_data
 
 _ESTIMATORS = {"BBC": BBC, "BagClust1": BagClust1}
 
@@ -42,6 +43,6 @@ def load_model(path: str | os.PathLike[str]) -> BBC:
         if estimator is None:
             raise ArchiveError(f"it holds a {stored.estimator[:40]!r}")
         try:
-            return estimator._from_store(stored)
+            return from_plain_data(estimator, stored)
         except (TypeError, ValueError, OverflowError) as error:
             raise ArchiveError(f"its parameters are impossible ({error})") from None

@@ -5,12 +5,22 @@ Below that version there is no ``set_callbacks``; plain functions in ``callbacks
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:
-    CallbackSupportMixin, with_callbacks = object, None
+    CallbackSupportMixin = object
+
+    def with_callbacks(method: Method) -> Method:
+        """Run a method without callbacks, of which this scikit-learn knows nothing."""
+        return method
+
+
+__all__ = ["CallbackContext", "CallbackSupport", "with_callbacks"]
 
 N_STEPS = 100
 
@@ -23,7 +33,7 @@ class CallbackContext:
     """Tells the scikit-learn callbacks of an estimator how far its fit is, in hundredths.
 
     Each hundredth is a task below the fit. It is called like a plain callback, inside a ``with``
-    that lasts as long as the fit.
+    that lasts as long as the work, in a method decorated by ``with_callbacks``.
 
     Attributes
     ----------
@@ -37,17 +47,13 @@ class CallbackContext:
         self._task_name = task_name
         self._X = X
         self._n_ended = 0
-        self._fit: Any = None  # stays None when nobody watches
+        self._fit: Any = None  # stays None where scikit-learn knows nothing of callbacks
 
     def __enter__(self) -> CallbackContext:
-        if getattr(self._estimator, "_skl_callbacks", None):
-            try:
-                self._fit = self._estimator._init_callback_context(max_subtasks=N_STEPS)
-                self._fit.call_on_fit_task_begin(estimator=self._estimator, X=self._X)
-                self._begin_step()
-            except BaseException:
-                _tear_down(self._estimator)
-                raise
+        if hasattr(self._estimator, "_init_callback_context"):
+            self._fit = self._estimator._init_callback_context(max_subtasks=N_STEPS)
+            self._fit.call_on_fit_task_begin(estimator=self._estimator, X=self._X)
+            self._begin_step()
         return self
 
     def __call__(self, done: int, total: int) -> None:
@@ -59,15 +65,11 @@ class CallbackContext:
                 self._begin_step()
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
-        if self._fit is None:
+        if self._fit is None or error is not None:
             return
-        try:
-            if error is None:
-                if self._n_ended < N_STEPS:  # it ended early
-                    self._end_step()
-                self._fit.call_on_fit_task_end(estimator=self._estimator)
-        finally:
-            _tear_down(self._estimator)
+        if self._n_ended < N_STEPS:  # it ended early
+            self._end_step()
+        self._fit.call_on_fit_task_end(estimator=self._estimator)
 
     def _begin_step(self) -> None:
         self._step = self._fit.subcontext(task_name=self._task_name)
@@ -76,12 +78,3 @@ class CallbackContext:
     def _end_step(self) -> None:
         self._n_ended += 1
         self.stopped |= bool(self._step.call_on_fit_task_end(estimator=self._estimator))
-
-
-def _tear_down(estimator: Any) -> None:
-    """Let scikit-learn tear down the callbacks of a fit.
-
-    It does so after any method that it decorates; around ``fit`` itself the decorator would move
-    the place that warnings point to.
-    """
-    with_callbacks(lambda estimator: None)(estimator)

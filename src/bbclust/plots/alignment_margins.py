@@ -91,7 +91,7 @@ class AlignmentMarginsDisplay:
         self.median_: Line2D = ax.axvline(
             median, ymax=BAR_ROOM, color=VERMILLION, linewidth=1.6, label=f"median: {median:.2f}"
         )
-        ax.set_xlabel("margin: agreement that the next best prefix_errors_with would lose")
+        ax.set_xlabel("margin: agreement that the next best naming would lose")
         ax.set_ylabel("replicas")
         ax.legend(loc="upper left", frameon=False)
         how_many = counted(len(self.margins), "replica")

@@ -18,17 +18,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from bbclust._native import engine
 from bbclust.io.archive import Archive, ArchiveError, read_archive, write_archive
-from bbclust.priors import Prior
 from bbclust.selection.grid import Cell, GridSettings
 from bbclust.stages.kmeans import Partition
 from bbclust.stages.table import Floats
-from bbclust.version import __version__
+from bbclust.version import RESULTS, __version__
 
-SCHEMA = 1  # raise it whenever Cell or Partition changes
+SCHEMA = 2  # raise it whenever Cell or Partition changes
 _UNREADABLE = ("data", "sample_weight", "random_state", "prior", "clusterer")
 _CELL_ARRAYS = (
     "mean_entropy_influence",
@@ -39,32 +37,28 @@ _CELL_ARRAYS = (
 
 
 def fingerprint(
-    X: Floats,
-    weights: npt.NDArray[np.float64] | None,
-    prior: Prior,
-    settings: GridSettings,
-    seed: int,
+    X: Floats, weights: npt.NDArray[np.float64] | None, settings: GridSettings, seed: int
 ) -> dict[str, str]:
     """Everything that the bits of a cell depend on, in words or as a digest.
 
     ValueError, with half a sentence, if the prior or the clusterer cannot be compared.
     """
-    plain = {field.name: getattr(settings, field.name) for field in fields(settings)}
-    resampling, adapter = plain.pop("resampling"), plain.pop("adapter")
+    replicas = settings.replicas
     return {
+        "results": str(RESULTS),
         "bbclust": __version__,
         "instruction set": engine.ISA,
         "data": digest(X),
         "sample_weight": digest(weights),
         "random_state": str(seed),
-        "prior": digest(prior),
-        # it is cloned before use, so what it was fitted to before does not matter
-        "clusterer": digest(None if adapter is None else clone(adapter.clusterer, safe=False)),
-        "resampling": resampling.kind,
-        "n_draws": str(resampling.n_draws),
-        "prior_weight": str(resampling.prior_weight),
-        "weighting": resampling.weighting,
-        **{name: str(value) for name, value in plain.items()},
+        "prior": digest(replicas.prior),
+        "clusterer": digest(replicas.clusterer.identity()),
+        "resampling": replicas.resampling,
+        "n_draws": str(settings.n_draws),
+        "prior_weight": str(replicas.prior_weight),
+        "weighting": replicas.weighting,
+        "n_replicas": str(settings.n_replicas),
+        **{name: str(value) for name, value in replicas.clusterer.parameters().items()},
     }
 
 
@@ -145,16 +139,20 @@ def open_checkpoint(folder: str | os.PathLike[str], made_of: Mapping[str, str]) 
 
 
 def _refuse_others(folder: Path, before: Mapping[str, Any], now: Mapping[str, str]) -> None:
-    differences = []
-    for name in dict.fromkeys([*now, *before]):
-        if before.get(name) != now.get(name):
-            values = f" ({before.get(name)} then, {now.get(name)} now)"
-            differences.append(name if name in _UNREADABLE else name + values)
-    if differences:
+    afresh = "give another folder, or delete this one to start afresh."
+    if before.get("results") != now["results"]:
         raise ValueError(
-            f"The checkpoint in {folder} was made with another {', '.join(differences)}: "
-            "give another folder, or delete this one to start afresh."
+            f"The checkpoint in {folder} was made by a bbclust whose results differ from those of "
+            f"this one: {afresh}"
         )
+    differences = []
+    for name in [name for name in now if name in before]:
+        if before[name] != now[name]:
+            values = f" ({before[name]} then, {now[name]} now)"
+            differences.append(name if name in _UNREADABLE else name + values)
+    if differences or now.keys() != before.keys():
+        another = ", ".join(differences) or "clusterer"
+        raise ValueError(f"The checkpoint in {folder} was made with another {another}: {afresh}")
 
 
 def _make_folder(folder: Path) -> None:

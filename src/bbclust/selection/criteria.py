@@ -9,13 +9,17 @@ crisp K, the lowest pairwise entropy and half the mean entropy together.**
 
 - Well separated groups of clusters are stable too: any cut between them is crisp, and which of the
   crisp ones has the least entropy is chance. The finest cut that still holds is the answer.
-- Crisp is a matter of the *doubt* between two clusters (:func:`bbclust.stages.entropies.pair_doubts`), in
-  which each point counts by its membership in the two: a mean over all points would dilute it when
-  there are many clusters. K is crisp when its largest doubt is at most :data:`CRISP_BITS`.
+- Crisp is a matter of the *doubt* between two clusters
+  (:func:`bbclust.stages.entropies.pair_doubts`), in which each point counts by its membership in
+  the two: a mean over all points would dilute it when there are many clusters. K is crisp when its
+  largest doubt is at most :data:`CRISP_BITS`.
+
+A criterion is one entry of :data:`CRITERIA`; estimators, the command and the report read it there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +30,6 @@ from bbclust.stages.random_streams import Stage, stream_generator
 
 Array = npt.NDArray[np.float64]
 
-CRITERIA = ("auto", "pairwise", "mean")
 PAIRWISE, MEAN, DOUBT = "max_pairwise_entropy", "mean_entropy", "pair_doubt"
 CRISP_BITS = 0.18
 MEAN_WEIGHT = 0.5
@@ -94,11 +97,17 @@ def _choose(values: Array, doubts: Array, floor: float) -> npt.NDArray[np.int64]
 
 def score(grid: Grid, criterion: str = "auto") -> Scores:
     """Scores of a grid under a criterion."""
-    if criterion != "auto":
-        values, influence = mean_logs(grid, PAIRWISE if criterion == "pairwise" else MEAN)
-        return Scores(
-            grid.k_values, values, influence, values, influence, float(np.log(grid.floor))
-        )
+    return CRITERIA[criterion].score(grid)
+
+
+def score_measure(grid: Grid, measure: str) -> Scores:
+    """As the paper has it: the lowest value of one measure."""
+    values, influence = mean_logs(grid, measure)
+    return Scores(grid.k_values, values, influence, values, influence, float(np.log(grid.floor)))
+
+
+def score_auto(grid: Grid) -> Scores:
+    """The largest crisp K; without one, both measures together."""
     pairwise, pairwise_influence = mean_logs(grid, PAIRWISE)
     mean, mean_influence = mean_logs(grid, MEAN)
     doubts, doubt_influence = mean_logs(grid, DOUBT)
@@ -118,3 +127,51 @@ def mean_logs(grid: Grid, measure: str) -> tuple[Array, Array]:
     seen = np.maximum(values, grid.floor)
     relative = np.where((values > grid.floor)[:, :, None], influence, 0.0) / seen[:, :, None]
     return np.log(seen).mean(axis=1), relative.mean(axis=1)
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One way to choose K.
+
+    Attributes
+    ----------
+    name : str
+        What ``KSelector(criterion=...)`` takes.
+    title : str
+        What it is called beside other methods.
+    sentence : str
+        How it chooses.
+    score : callable
+        Scores of a grid.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    score: Callable[[Grid], Scores]
+
+
+CRITERIA = {
+    criterion.name: criterion
+    for criterion in (
+        Criterion(
+            "auto",
+            "bbclust, both measures",
+            "The rule: the largest number of which even the worst pair of clusters is well "
+            "separated; if there is none, the least of both measures together.",
+            score_auto,
+        ),
+        Criterion(
+            "pairwise",
+            "bbclust, pairwise entropy",
+            "The rule: the least entropy between the two clusters worst told apart.",
+            lambda grid: score_measure(grid, PAIRWISE),
+        ),
+        Criterion(
+            "mean",
+            "bbclust, mean entropy",
+            "The rule: the least mean entropy.",
+            lambda grid: score_measure(grid, MEAN),
+        ),
+    )
+}

@@ -15,37 +15,31 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from bbclust.ensemble.adapted import reference_by
-from bbclust.ensemble.custom_clusterer import Adapter
-from bbclust.ensemble.job import Plan, choose_evaluation_rows
+from bbclust.ensemble.assembly import ReplicaSettings, make_plan, prepare_priors
+from bbclust.ensemble.job import Job, Plan
 from bbclust.ensemble.run import run_replicas
-from bbclust.priors import ElicitedPrior, PreparedPrior, Prior, check_prepared
-from bbclust.stages.bootstrap import Resampling
+from bbclust.priors import PreparedPrior
 from bbclust.stages.entropies import entropy, mean_pairwise_entropy, pair_doubts, worst_pair
-from bbclust.stages.kmeans import Partition, cluster_reference
-from bbclust.stages.table import Table
-from bbclust.stages.voting import (
-    count_votes,
+from bbclust.stages.kmeans import Partition
+from bbclust.stages.monte_carlo import (
     mean_entropy_influence,
-    memberships,
     pair_doubt_influence,
     pairwise_entropy_influence,
     standard_error,
 )
+from bbclust.stages.table import Table
+from bbclust.stages.voting import count_votes, memberships
 
 Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class GridSettings:
-    """What all cells of a grid share besides the data."""
+    """What all cells of a grid share besides the data: replicas, their number and their draws."""
 
-    resampling: Resampling
+    replicas: ReplicaSettings
     n_replicas: int
-    n_init: int = 2
-    max_iter: int = 300
-    tol: float = 1e-4
-    adapter: Adapter | None = None
+    n_draws: int
 
 
 @dataclass(frozen=True)
@@ -61,7 +55,7 @@ class Cell:
         Largest doubt between two clusters, see :func:`bbclust.stages.entropies.pair_doubts`.
     doubtful_pair : tuple of two ints
         The two clusters.
-    mean_entropy_influence, max_pairwise_entropy_influence, pair_doubt_influence : ndarrays of shape (B,)
+    mean_entropy_influence, max_pairwise_entropy_influence, pair_doubt_influence : ndarrays (B,)
         What each replica moves these, to first order.
     pair_doubts : ndarray of shape (K, K)
         Doubt of every pair.
@@ -81,6 +75,11 @@ class Cell:
     pair_doubt_influence: Array
     pair_doubts: Array
     merged_mean_entropy: float
+
+    # Names of 0.1.0.
+    mean_entropy_moves = property(lambda self: self.mean_entropy_influence)
+    max_pairwise_entropy_moves = property(lambda self: self.max_pairwise_entropy_influence)
+    pair_doubt_moves = property(lambda self: self.pair_doubt_influence)
 
     @property
     def mean_entropy_se(self) -> float:
@@ -120,6 +119,8 @@ class Grid:
         """Influence of each replica on a measure, shape (number of K's, number of s's, B)."""
         flat = np.array([getattr(cell, f"{measure}_influence") for cell in self.cells])
         return flat.reshape(len(self.k_values), len(self.prior_scales), -1)
+
+    moves = influence  # its name in 0.1.0
 
 
 class CellStore(Protocol):
@@ -174,7 +175,6 @@ class GridJob:
     table: Table
     k_values: tuple[int, ...]
     prior_scales: tuple[float, ...]
-    prior: Prior
     settings: GridSettings
     seed: int
     store: CellStore = field(default_factory=NoStore)
@@ -182,27 +182,52 @@ class GridJob:
 
     @cached_property
     def plan(self) -> Plan:
-        return make_grid_plan(self.table, self.settings, self.seed)
+        """The plan of all cells; a table smaller than the draws asked for is drawn once over.
+
+        Centres vote on the evaluation rows even when every row is drawn: each point then has a vote
+        of every replica, and both measures are less noisy.
+        """
+        return make_plan(
+            self.settings.replicas,
+            self.table,
+            self.seed,
+            n_draws=min(self.settings.n_draws, self.table.n),
+            votes="evaluation",
+        )
 
     @property
     def n_cells(self) -> int:
         return len(self.k_values) * len(self.prior_scales)
 
     def prepare_prior(self, reference: Partition) -> list[PreparedPrior | None]:
-        """The prior at every scale; an elicited one is elicited once."""
-        if not self.settings.resampling.uses_prior:
-            return [None] * len(self.prior_scales)
-        X = self.table.original()
-        clustered, partition = reference.without_noise()
-        if not clustered.all():
-            X, reference = X[clustered], partition
-        if isinstance(self.prior, ElicitedPrior):
-            elicited = self.prior.prepare(X, reference, 1.0)
-            return [elicited.scaled(scale) for scale in self.prior_scales]
-        return [
-            check_prepared(self.prior.prepare(X, reference, scale), X.shape[1])
-            for scale in self.prior_scales
-        ]
+        """The prior at every scale."""
+        rows = self.table.original() if self.settings.replicas.uses_prior else self.table.rows
+        return prepare_priors(self.settings.replicas, rows, reference, self.prior_scales)
+
+    def run(self, *, n_jobs: int = 1) -> Grid:
+        """Both measures for every K and s, one reference partition per K."""
+        progress = self.begin()
+        cells: list[Cell] = []
+        references = []
+        for n_clusters in self.k_values:
+            reference = self.store.reference(n_clusters)
+            if reference is None:
+                reference = find_reference(self.table, n_clusters, self.plan, n_jobs)
+                self.store.keep_reference(reference)
+            reference = replace(reference, weights=self.table.weights)
+            references.append(reference)
+            found = [self.store.cell(n_clusters, scale) for scale in self.prior_scales]
+            prepared: list[PreparedPrior | None] = [None] * len(found)
+            if None in found:
+                prepared = self.prepare_prior(reference)
+            for scale, cell, prior in zip(self.prior_scales, found, prepared, strict=True):
+                if cell is None:
+                    job = Job(self.table, reference, prior, self.plan)
+                    cell = run_cell(job, scale, self.settings.n_replicas, n_jobs)
+                    self.store.keep_cell(cell)
+                cells.append(cell)
+                progress(len(cells), self.n_cells)
+        return self.gather(references, cells)
 
     def gather(self, references: Iterable[Partition], cells: Iterable[Cell]) -> Grid:
         """The grid, from references by K and cells by K, then s."""
@@ -215,47 +240,13 @@ class GridJob:
         )
 
 
-def run_grid(job: GridJob, *, n_jobs: int = 1) -> Grid:
-    """Both measures for every K and s, one reference partition per K."""
-    progress = job.begin()
-    cells: list[Cell] = []
-    references = []
-    for n_clusters in job.k_values:
-        reference = job.store.reference(n_clusters)
-        if reference is None:
-            reference = find_reference(job.table, n_clusters, job.plan, n_jobs)
-            job.store.keep_reference(reference)
-        reference = replace(reference, weights=job.table.weights)
-        references.append(reference)
-        found = [job.store.cell(n_clusters, scale) for scale in job.prior_scales]
-        prepared: list[PreparedPrior | None] = [None] * len(found)
-        if None in found:
-            prepared = job.prepare_prior(reference)
-        for scale, cell, prior in zip(job.prior_scales, found, prepared, strict=True):
-            if cell is None:
-                n_replicas = job.settings.n_replicas
-                cell = run_cell(job.table, reference, prior, job.plan, scale, n_replicas, n_jobs)
-                job.store.keep_cell(cell)
-            cells.append(cell)
-            progress(len(cells), job.n_cells)
-    return job.gather(references, cells)
-
-
 def find_reference(table: Table, n_clusters: int, plan: Plan, n_jobs: int = 1) -> Partition:
     """The reference partition of one K."""
-    if plan.adapter is None:
-        return cluster_reference(
-            table,
-            n_clusters,
-            plan.seed,
-            max_iter=plan.max_iter,
-            tolerance=plan.tolerance,
-            n_jobs=n_jobs,
-        )
-    reference = reference_by(plan.adapter, table, n_clusters, plan.seed)
+    clusterer = plan.clusterer
+    reference = clusterer.find_reference(table, n_clusters, plan.seed, n_jobs=n_jobs).partition
     if reference.n_clusters != n_clusters:
         raise ValueError(
-            f"{plan.adapter.name} was asked for {n_clusters} clusters and found "
+            f"{clusterer.name} was asked for {n_clusters} clusters and found "
             f"{reference.n_clusters}: leave K = {n_clusters} out of k_range."
         )
     return reference
@@ -272,36 +263,10 @@ def join_grids(first: Grid, second: Grid) -> Grid:
     )
 
 
-def make_grid_plan(table: Table, settings: GridSettings, seed: int) -> Plan:
-    """The plan of all cells; a table smaller than the draws asked for is drawn once over.
-
-    Centres vote on the evaluation rows even when every row is drawn: each point then has a vote
-    of every replica, and both measures are less noisy.
-    """
-    return Plan(
-        seed=seed,
-        resampling=replace(settings.resampling, n_draws=min(settings.resampling.n_draws, table.n)),
-        votes="evaluation",
-        n_init=settings.n_init,
-        max_iter=settings.max_iter,
-        tolerance=settings.tol * table.mean_variance(),
-        evaluation_rows=choose_evaluation_rows(table.n, seed),
-        adapter=settings.adapter,
-    )
-
-
-def run_cell(
-    table: Table,
-    reference: Partition,
-    prior: PreparedPrior | None,
-    plan: Plan,
-    scale: float,
-    n_replicas: int,
-    n_jobs: int = 1,
-) -> Cell:
+def run_cell(job: Job, scale: float, n_replicas: int, n_jobs: int = 1) -> Cell:
     """Run the replicas of one cell and measure their disagreement."""
-    n_clusters = reference.n_clusters
-    replicas = run_replicas(table, reference, prior, plan, range(n_replicas), n_jobs=n_jobs)
+    plan, n_clusters = job.plan, job.n_clusters
+    replicas = run_replicas(job, range(n_replicas), n_jobs=n_jobs)
     labels = replicas.evaluation_labels
     counts = count_votes(labels, n_clusters)
     voted = counts.any(axis=1)  # on other rows, which some clusterers leave, nothing is known
@@ -309,8 +274,8 @@ def run_cell(
         raise ValueError(
             f"No replica of {n_replicas} votes on any row at K = {n_clusters}: raise n_replicas."
         )
-    weights = table.weights_or_ones()[plan.evaluation_rows] * voted
-    shares = memberships(counts, otherwise=reference.labels[plan.evaluation_rows])
+    weights = job.table.weights_or_ones()[plan.evaluation_rows] * voted
+    shares = memberships(counts, otherwise=job.reference.labels[plan.evaluation_rows])
     pairwise = mean_pairwise_entropy(shares, weights)
     doubts = pair_doubts(shares, weights)
     pair, doubtful = worst_pair(pairwise), worst_pair(doubts)

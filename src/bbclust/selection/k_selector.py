@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,16 +17,15 @@ from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from bbclust import validation as check
+from bbclust.ensemble.executor import Executor, Threads
 from bbclust.estimators.bbc import BBC
-from bbclust.estimators.sklearn_callbacks import CallbackContext, CallbackSupport
-from bbclust.priors import ElicitedPrior, Prior
+from bbclust.estimators.sklearn_callbacks import CallbackContext, CallbackSupport, with_callbacks
 from bbclust.selection.checkpoint import Checkpoint, fingerprint, open_checkpoint
 from bbclust.selection.criteria import CRITERIA, DOUBT, score, tied
-from bbclust.selection.grid import Grid, GridJob, GridSettings, NoStore, join_grids, run_grid
+from bbclust.selection.grid import Grid, GridJob, GridSettings, NoStore, join_grids
 from bbclust.selection.null_data import NULLS, draw_null
 from bbclust.selection.progress import FIRST_GRID, GridProgress
 from bbclust.selection.verdict import Verdict, classify_separation
-from bbclust.stages.bootstrap import Resampling
 from bbclust.stages.random_streams import Stage, fixed_sample, root_seed, stream_generator
 from bbclust.stages.table import Floats, Table, count_distinct_rows, make_table
 
@@ -187,39 +187,39 @@ class KSelector(
         """
         estimator = BBC(n_init=2) if self.estimator is None else self.estimator
         scales = self._check_parameters(estimator)
-        with check.all_or_nothing(self), CallbackContext(self, "cells", X) as callback_context:
+        with self._executor() as executor, check.all_or_nothing(self):
+            for notice in self._fit(executor, estimator, scales, X, sample_weight):
+                warnings.warn(notice, UserWarning, stacklevel=2)
+        return self
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def _fit(
+        self,
+        executor: Executor,
+        estimator: BBC,
+        scales: tuple[float, ...],
+        X: Any,
+        sample_weight: npt.ArrayLike | None,
+    ) -> list[str]:
+        """Grid, choice, how firm it is, and a model; sentences that the user should read."""
+        with CallbackContext(self, "cells", X) as callbacks:
             seed = root_seed(self.random_state)
-            X, rows = self._read(X, seed)
+            X, rows = self._read(executor, X, seed)
             weights = check.check_sample_weight(sample_weight, len(rows))
             table = self._sample(rows, weights, seed)
             settings = self._settings(estimator, table)
-            prior = ElicitedPrior() if estimator.prior is None else estimator.prior
-            progress = GridProgress(
-                [*check.check_callbacks(self.callbacks), callback_context],
-                n_more=int(self.n_resamples) + len(NULLS) * int(self.null_reference),
-                verbose=bool(self.verbose),
+            k_values, notices = self._possible_k(table)
+            grids_of = self._plan_grids(
+                executor,
+                scales,
+                settings,
+                seed,
+                self._open_checkpoint(rows, weights, settings, seed),
+                callbacks,
             )
-            checkpoint = self._open_checkpoint(rows, weights, prior, settings, seed)
-
-            def grids_of(parts: Iterable[GridRequest]) -> Iterator[Grid]:
-                return self._run_grids(
-                    GridJob(
-                        table=part.table,
-                        k_values=tuple(part.k_values),
-                        prior_scales=scales,
-                        prior=prior,
-                        settings=settings,
-                        seed=seed,
-                        store=NoStore() if checkpoint is None else checkpoint.part(part.name),
-                        begin=partial(progress.begin, part.title, len(part.k_values) * len(scales)),
-                    )
-                    for part in parts
-                )
-
-            wanted, self.impossible_k_ = self._possible_k(table)
-            grid = self._grow(grids_of, table, wanted)
+            grid = self._grow(grids_of, table, k_values)
             self._publish(grid, seed)
-            self.n_draws_, self.n_sample_ = settings.resampling.n_draws, table.n
+            self.n_draws_, self.n_sample_ = settings.n_draws, table.n
             k_values = list(grid.k_values)
             self.confidence_ = self._half_samples(grids_of, table, k_values, seed)
             null_quantiles = self._test_tendency(grids_of, table, grid, seed)
@@ -236,7 +236,7 @@ class KSelector(
                 )
                 self.best_estimator_ = best.fit(X, sample_weight=sample_weight)
                 self.labels_ = self.best_estimator_.labels_
-        return self
+        return notices
 
     def predict(self, X: Any, min_confidence: float | None = None) -> npt.NDArray[np.int64]:
         """Cluster of each row, by ``best_estimator_``."""
@@ -274,13 +274,13 @@ class KSelector(
                 "The estimator's n_replicas='auto' would give every K another number of replicas: "
                 "give a number."
             )
-        adapter = estimator._adapter()
-        if adapter is not None and adapter.count_parameter is None:
+        clusterer = estimator._clusterer()
+        if not clusterer.takes_number:
             raise ValueError(
-                f"{adapter.name} finds its own number of clusters, so there is none to choose: "
+                f"{clusterer.name} finds its own number of clusters, so there is none to choose: "
                 "fit BBC with it instead."
             )
-        check.check_choice("criterion", self.criterion, CRITERIA)
+        check.check_choice("criterion", self.criterion, tuple(CRITERIA))
         if self.n_draws != "auto":
             check.check_integer("n_draws", self.n_draws, minimum=2)
         check.check_integer("null_reference", self.null_reference, minimum=0)
@@ -311,14 +311,13 @@ class KSelector(
         self,
         X: Floats,
         weights: npt.NDArray[np.float64] | None,
-        prior: Prior,
         settings: GridSettings,
         seed: int,
     ) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
         try:
-            made_of = fingerprint(X, weights, prior, settings, seed)
+            made_of = fingerprint(X, weights, settings, seed)
         except ValueError as error:
             raise ValueError(
                 f"checkpoint cannot tell whether prior and clusterer are the same in a later fit, "
@@ -326,7 +325,7 @@ class KSelector(
             ) from None
         return open_checkpoint(self.checkpoint, made_of)
 
-    def _read(self, X: Any, seed: int) -> tuple[Any, Floats]:
+    def _read(self, executor: Executor, X: Any, seed: int) -> tuple[Any, Floats]:
         """What ``refit`` clusters, and rows that K is chosen by; a subclass may sample them."""
         rows = check.check_table(self, X, reset=True)
         return rows, rows
@@ -336,31 +335,44 @@ class KSelector(
         counted = np.arange(len(X)) if weights is None else np.flatnonzero(weights > 0)
         counted = counted[fixed_sample(len(counted), MAX_SAMPLE, seed, Stage.SELECTION_SAMPLE)]
         rows = X if len(counted) == len(X) else X[counted]
-        with np.errstate(over="ignore", invalid="ignore"):  # check_spread speaks of it
-            table = make_table(rows, None if weights is None else weights[counted])
-        check.check_spread(rows, table)
-        return table
+        return check.make_checked_table(rows, None if weights is None else weights[counted])
 
     def _settings(self, estimator: BBC, table: Table) -> GridSettings:
         n_draws = default_n_draws(table.n) if self.n_draws == "auto" else int(self.n_draws)
-        adapter = estimator._adapter()
-        weighted = adapter is None or adapter.weight_parameter is not None
-        return GridSettings(
-            resampling=Resampling(
-                n_draws=n_draws,
-                prior_weight=estimator.prior_weight if estimator.resampling == "proper" else 0.0,
-                kind=estimator.resampling,
-                weighting=estimator.weighting if weighted else "resample",
-            ),
-            n_replicas=int(estimator.n_replicas),
-            n_init=int(estimator.n_init),
-            max_iter=int(estimator.max_iter),
-            tol=float(estimator.tol),
-            adapter=adapter,
+        return GridSettings(estimator._settings(), int(estimator.n_replicas), n_draws)
+
+    def _plan_grids(
+        self,
+        executor: Executor,
+        scales: tuple[float, ...],
+        settings: GridSettings,
+        seed: int,
+        checkpoint: Checkpoint | None,
+        callbacks: CallbackContext,
+    ) -> GridsOf:
+        """What runs the grids that are asked for, keeps their cells and counts them."""
+        progress = GridProgress(
+            [*check.check_callbacks(self.callbacks), callbacks],
+            n_more=int(self.n_resamples) + len(NULLS) * int(self.null_reference),
+            verbose=bool(self.verbose),
         )
 
-    def _possible_k(self, table: Table) -> tuple[list[int], tuple[int, ...]]:
-        """The K's to run, sorted, and those for which there are too few distinct rows."""
+        def job_of(request: GridRequest) -> GridJob:
+            n_cells = len(request.k_values) * len(scales)
+            return GridJob(
+                table=request.table,
+                k_values=tuple(request.k_values),
+                prior_scales=scales,
+                settings=settings,
+                seed=seed,
+                store=NoStore() if checkpoint is None else checkpoint.part(request.name),
+                begin=partial(progress.begin, request.title, n_cells),
+            )
+
+        return lambda requests: executor.run_grids(map(job_of, requests))
+
+    def _possible_k(self, table: Table) -> tuple[list[int], list[str]]:
+        """The K's to run, sorted; sets those for which there are too few distinct rows."""
         if isinstance(self.k_range, str):
             check.check_choice("k_range", self.k_range, ("auto",))
             wanted = list(range(2, AUTO_FIRST + 1))
@@ -375,24 +387,21 @@ class KSelector(
             raise ValueError("k_range is empty: give at least one K, such as range(2, 11).")
         distinct = count_distinct_rows(table.rows, wanted[-1])
         possible = [k for k in wanted if k <= distinct]
-        impossible = tuple(k for k in wanted if k > distinct)
+        self.impossible_k_ = tuple(k for k in wanted if k > distinct)
         if not possible:
             raise ValueError(
                 f"k_range starts at {wanted[0]} and X has {distinct} distinct rows: "
                 f"no K of the range is possible."
             )
-        if impossible and not isinstance(self.k_range, str):
-            warnings.warn(
-                f"K = {', '.join(map(str, impossible))} cannot be tried: X has {distinct} "
-                "distinct rows.",
-                UserWarning,
-                stacklevel=3,
-            )
-        return possible, impossible
+        if not self.impossible_k_ or isinstance(self.k_range, str):
+            return possible, []
+        listed = ", ".join(map(str, self.impossible_k_))
+        return possible, [f"K = {listed} cannot be tried: X has {distinct} distinct rows."]
 
-    def _run_grids(self, jobs: Iterable[GridJob]) -> Iterator[Grid]:
-        """Grids one after the other on this machine; a subclass may run them elsewhere."""
-        return (run_grid(job, n_jobs=effective_n_jobs(self.n_jobs)) for job in jobs)
+    @contextmanager
+    def _executor(self) -> Iterator[Executor]:
+        """Who runs the grids: the threads of this machine."""
+        yield Threads(effective_n_jobs(self.n_jobs))
 
     def _template(self, estimator: BBC) -> BBC:
         """What is fitted with the chosen K."""
@@ -458,7 +467,7 @@ class KSelector(
 
 
 class GridRequest(NamedTuple):
-    """Rows to run a grid on, the K's of it, and what it is called in a checkpoint and aloud."""
+    """Rows to run a grid on, its K's, and what a checkpoint and progress call it."""
 
     table: Table
     k_values: list[int]

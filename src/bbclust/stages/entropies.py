@@ -11,6 +11,8 @@ zero. At K = 2 both are the same quantity.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 from scipy.special import entr
@@ -154,3 +156,31 @@ def check_memberships(memberships: npt.ArrayLike) -> Array:
             "divide each row by its sum."
         )
     return u
+
+
+@dataclass(frozen=True)
+class MembershipSummary:
+    """Means over rows.
+
+    Attributes
+    ----------
+    shares : ndarray of shape (K,)
+        Of the memberships: the share of the rows that each cluster holds.
+    entropy : float
+    pairwise_entropy : ndarray of shape (K, K)
+    """
+
+    shares: npt.NDArray[np.float64]
+    entropy: float
+    pairwise_entropy: npt.NDArray[np.float64]
+
+
+def summarize_memberships(
+    memberships: npt.NDArray[np.float64], weights: npt.NDArray[np.float64] | None = None
+) -> MembershipSummary:
+    """Mean memberships, entropy and pairwise entropies of rows, which may have weights."""
+    return MembershipSummary(
+        shares=np.average(memberships, axis=0, weights=weights),
+        entropy=float(np.average(entropy(memberships), weights=weights)),
+        pairwise_entropy=mean_pairwise_entropy(memberships, weights),
+    )

@@ -57,8 +57,10 @@ class Partition:
         weights = None if self.weights is None else self.weights[clustered]
         return clustered, replace(self, labels=self.labels[clustered], weights=weights)
 
-    def renumbered(self, order: npt.NDArray[np.integer]) -> Partition:
+    def renumbered(self, order: npt.NDArray[np.integer[Any]] | None) -> Partition:
         """The same partition with other numbers: cluster ``order[j]`` becomes cluster j."""
+        if order is None:
+            return self
         number = np.empty(self.n_clusters, dtype=np.int32)
         number[order] = np.arange(self.n_clusters, dtype=np.int32)
         labels = np.where(self.labels < 0, self.labels, number[self.labels]).astype(np.int32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,7 @@ class Table:
         """Rows as they were before centring, to a rounding."""
         return np.asarray((self.rows[rows] + self.center).astype(self.rows.dtype))
 
+    @cached_property
     def mean_variance(self) -> float:
         """Variance of a feature, averaged over features."""
         if self.weights is None:
@@ -58,6 +60,74 @@ class Table:
         else:
             total = np.einsum("i,ij,ij->", self.weights, self.rows, self.rows, dtype=np.float64)
         return float(total) / (self.n * self.d)
+
+
+@dataclass(frozen=True)
+class WeightedRows:
+    """The rows of X: those of positive weight as a table, and the others.
+
+    Attributes
+    ----------
+    table : Table
+        Rows of positive weight.
+    positive_weight : ndarray of shape (n,), bool, or None
+        Which rows of X these are; None when all.
+    zero_weight_rows : ndarray of shape (n - table.n, d)
+        The others, as they are in X.
+    """
+
+    table: Table
+    positive_weight: npt.NDArray[np.bool_] | None
+    zero_weight_rows: Floats
+
+    @property
+    def n(self) -> int:
+        """Rows of X."""
+        return self.table.n + len(self.zero_weight_rows)
+
+    def scatter_to_all_rows(self, of_table: Any, of_others: Any) -> Any:
+        """Values for all rows of X from those of the table and of the other rows."""
+        if self.positive_weight is None:
+            return of_table
+        values = np.empty((len(self.positive_weight), *of_table.shape[1:]), dtype=of_table.dtype)
+        values[self.positive_weight] = of_table
+        values[~self.positive_weight] = of_others
+        return values
+
+    def in_table(self, of_all_rows: Any) -> Any:
+        """Values of the table's rows from those of all rows of X."""
+        return of_all_rows if self.positive_weight is None else of_all_rows[self.positive_weight]
+
+    def weights(self) -> npt.NDArray[np.float64] | None:
+        """Weights of all rows of X; None when all count the same."""
+        if self.positive_weight is None:
+            return self.table.weights
+        weights: npt.NDArray[np.float64] = self.scatter_to_all_rows(
+            self.table.weights_or_ones(), np.zeros(len(self.zero_weight_rows))
+        )
+        return weights
+
+    def are(self, X: Floats) -> bool:
+        """Whether these are, to a rounding, the rows of X."""
+        if len(X) != self.n:
+            return False
+        mine = self.in_table(X)
+        others = X[:0] if self.positive_weight is None else X[~self.positive_weight]
+        rounding = 1e-6 * np.ptp(self.table.rows, axis=0)
+        same = (np.abs(self.table.original() - mine) <= rounding).all()
+        return bool(same and np.array_equal(self.zero_weight_rows, others))
+
+    def rows(self, numbers: npt.NDArray[np.int64]) -> Floats:
+        """Rows of X by their numbers, as they were before centring, to a rounding."""
+        if self.positive_weight is None:
+            return self.table.original(numbers)
+        mine = self.positive_weight
+        place = np.where(mine, np.cumsum(mine), np.cumsum(~mine)) - 1
+        of_table = mine[numbers]
+        rows = np.empty((len(numbers), self.table.d), dtype=self.table.rows.dtype)
+        rows[of_table] = self.table.original(place[numbers[of_table]])
+        rows[~of_table] = self.zero_weight_rows[place[numbers[~of_table]]]
+        return rows
 
 
 def make_table(X: Floats, weights: npt.NDArray[np.float64] | None = None) -> Table:

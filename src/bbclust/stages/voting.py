@@ -1,4 +1,4 @@
-"""Votes into memberships, and how far the number of replicas lets us trust them."""
+"""Votes into memberships."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from bbclust._native import engine
-from bbclust.stages.entropies import entropy_between
 from bbclust.stages.table import Floats
 
 Array = npt.NDArray[np.float64]
@@ -29,13 +28,6 @@ def memberships(
         shares[without[labels < 0]] = 1 / votes.shape[1]
         shares[without[labels >= 0], labels[labels >= 0]] = 1.0
     return shares
-
-
-def membership_se(votes: npt.NDArray[np.int32]) -> Array:
-    """Posterior standard deviation of the memberships under Jeffreys' prior, (n, K)."""
-    counts = votes + 0.5
-    total = counts.sum(axis=1, keepdims=True)
-    return np.asarray(np.sqrt(counts * (total - counts) / (total**2 * (total + 1))))
 
 
 def largest_memberships(shares: Array, k: int) -> csr_array:
@@ -77,84 +69,3 @@ def count_votes(labels: npt.NDArray[np.int16], n_clusters: int) -> npt.NDArray[n
     counts = np.zeros((labels.shape[1], n_clusters), dtype=np.int32)
     engine.count_labels(labels, counts)
     return counts
-
-
-def mean_entropy_influence(
-    labels: npt.NDArray[np.int16], counts: npt.NDArray[np.int32], weights: Array
-) -> Array:
-    r"""What each replica moves the mean entropy, to first order, shape (B,).
-
-    ``labels`` (B, E) are the votes of every replica on the evaluation points, -1 where it did not
-    vote; ``counts`` (E, K) are these votes summed, ``weights`` (E,) those of the points. A vote for
-    k on a point with entropy S and v votes moves that entropy by :math:`(-\log_2 u_k - S) / v`.
-    """
-    totals = counts.sum(axis=1)
-    u = counts / np.maximum(totals, 1)[:, None]
-    surprise = -np.log2(u, out=np.zeros_like(u), where=u > 0)
-    entropies = (u * surprise).sum(axis=1)
-    moves = (surprise - entropies[:, None]) / np.maximum(totals, 1)[:, None]
-    return _sum_influence(labels, moves, weights * (totals > 0))
-
-
-def pairwise_entropy_influence(
-    labels: npt.NDArray[np.int16],
-    counts: npt.NDArray[np.int32],
-    weights: Array,
-    pair: tuple[int, int],
-) -> Array:
-    """What each replica moves the mean entropy between two clusters, shape (B,)."""
-    seen = counts.sum(axis=1) > 0
-    first, second = (counts[:, k].astype(np.float64) for k in pair)
-    total = first + second
-    between = entropy_between(first, second)
-    moves = np.zeros(counts.shape)
-    for k, mine in zip(pair, (first, second), strict=True):
-        share = np.divide(mine, total, out=np.ones_like(total), where=mine > 0)
-        moves[:, k] = (-np.log2(share) - between) / np.maximum(total, 1)
-    return _sum_influence(labels, moves, weights * seen)
-
-
-def pair_doubt_influence(
-    labels: npt.NDArray[np.int16],
-    counts: npt.NDArray[np.int32],
-    weights: Array,
-    pair: tuple[int, int],
-) -> Array:
-    """What each replica moves the doubt between two clusters, shape (B,).
-
-    With t the membership in the two, point e holds F = t S of doubt. A vote for k of the two moves
-    F by (-log2(u_k / t) - F) / v and t by (1 - t) / v, any other vote by -F / v and -t / v.
-    """
-    votes = np.maximum(counts.sum(axis=1), 1).astype(np.float64)
-    first, second = (counts[:, k] / votes for k in pair)
-    together = first + second
-    doubt = together * entropy_between(first, second)
-    total = (weights * together).sum()
-    if total == 0:
-        return np.zeros(len(labels))
-    mean = (weights * doubt).sum() / total
-    moves = np.tile((mean * together - doubt)[:, None], (1, counts.shape[1]))
-    for k, mine in zip(pair, (first, second), strict=True):
-        share = np.divide(mine, together, out=np.ones_like(together), where=mine > 0)
-        moves[:, k] += -np.log2(share) - mean
-    return np.asarray(
-        _sum_influence(labels, moves / votes[:, None], weights) * (weights.sum() / total)
-    )
-
-
-def standard_error(moves: Array) -> float:
-    """Monte-Carlo standard error of a mean, from what each replica moves it; NaN for one."""
-    n_replicas = len(moves)
-    if n_replicas < 2:
-        return float("nan")
-    return float(np.sqrt(n_replicas / (n_replicas - 1) * (moves**2).sum()))
-
-
-def _sum_influence(labels: npt.NDArray[np.int16], moves: Array, weights: Array) -> Array:
-    """Move of the weighted mean by each replica, when a vote for k moves point e by moves[e, k]."""
-    # a first column of zeros, which the label -1 picks
-    shares = np.zeros((moves.shape[0], moves.shape[1] + 1))
-    shares[:, 1:] = moves * (weights / max(weights.sum(), 1e-300))[:, None]
-    moved = np.empty(len(labels))
-    engine.sum_moves(labels, shares, moved)
-    return moved

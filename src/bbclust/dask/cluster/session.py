@@ -165,7 +165,7 @@ class Shared:
 
 @dataclass(frozen=True)
 class FinishedTask:
-    """A task that has ended: what it was for, and its result on the workers or :class:`LostResult`."""
+    """A task that has ended: what it was for, and its result or :class:`LostResult`."""
 
     purpose: Any
     result: Future | LostResult

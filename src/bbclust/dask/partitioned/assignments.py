@@ -80,13 +80,13 @@ def write_assignments(
     progress : callable
         Hears how many partitions are written, and how many there are.
     """
-    with model._on_workers():
-        session = model._session
+    with model._executor() as executor:
+        session = executor.session
         nodes = each_partition(
             session,
             "write-memberships",
             write_partition,
-            model._votes,
+            model._state.votes,
             shared("row-names", names),
             os.path.abspath(directory),
             clear_share,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any
 
 import dask
@@ -23,9 +22,10 @@ from bbclust.dask.partitioned.reference import NearestCenterRule
 from bbclust.dask.partitioned.row_picking import PickedRows
 from bbclust.dask.partitioned.table import first_bad_value
 from bbclust.ensemble.predictors import CenterPredictors
-from bbclust.stages.entropies import entropy, mean_pairwise_entropy
+from bbclust.stages.entropies import MembershipSummary, entropy, summarize_memberships
+from bbclust.stages.monte_carlo import membership_se
 from bbclust.stages.table import Floats
-from bbclust.stages.voting import membership_se, memberships
+from bbclust.stages.voting import memberships
 
 Array = npt.NDArray[np.float64]
 
@@ -116,29 +116,9 @@ def label_by_rule(rows: Floats, rule: NearestCenterRule, isa: str) -> npt.NDArra
         return rule.labels(rows)
 
 
-@dataclass(frozen=True)
-class MembershipSummary:
-    """Means over some rows.
-
-    Attributes
-    ----------
-    shares : ndarray of shape (K,)
-        Of the memberships.
-    entropy : float
-    pairwise_entropy : ndarray of shape (K, K)
-    """
-
-    shares: Array
-    entropy: float
-    pairwise_entropy: Array
-
-
-def summarize_memberships(sample: PickedRows, predictors: CenterPredictors) -> MembershipSummary:
+def summarize_sample(sample: PickedRows, predictors: CenterPredictors) -> MembershipSummary:
     """Means over the rows of a sample; a task."""
-    shares = memberships(predictors.vote(sample.rows))
-    return MembershipSummary(
-        shares.mean(axis=0), float(entropy(shares).mean()), mean_pairwise_entropy(shares)
-    )
+    return summarize_memberships(memberships(predictors.vote(sample.rows)))
 
 
 def write_parquet(votes: da.Array, path: str | os.PathLike[str]) -> None:

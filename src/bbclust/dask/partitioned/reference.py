@@ -21,6 +21,8 @@ from bbclust.dask.cluster.session import Session
 from bbclust.dask.partitioned.passes import Task, each_partition, joined_in_order, result_of, shared
 from bbclust.dask.partitioned.row_picking import PickedRows, pick_rows
 from bbclust.dask.partitioned.table import PartitionedTable, slabs
+from bbclust.ensemble.engine_kmeans import EngineKMeans
+from bbclust.ensemble.job import Plan
 from bbclust.priors.covariances import ClusterMoments
 from bbclust.stages.kmeans import Partition, cluster_reference, order_by_size
 from bbclust.stages.random_streams import Stage, fixed_sample
@@ -57,7 +59,7 @@ class NearestCenterRule:
 
 
 @dataclass(frozen=True)
-class Reference:
+class PartitionedReference:
     """A partition of rows that are elsewhere.
 
     Attributes
@@ -87,9 +89,16 @@ class Reference:
         """Each cluster's share of the rows."""
         return np.asarray(self.moments.sizes / self.moments.sizes.sum())
 
-    def renumbered(self, order: npt.NDArray[np.integer]) -> Reference:
+    @property
+    def without_rows(self) -> Partition:
+        """The partition of no rows: centres and shares are those of all."""
+        return self.of_rows(np.empty((0, self.centers.shape[1])))
+
+    def renumbered(self, order: npt.NDArray[np.integer[Any]] | None) -> PartitionedReference:
         """The same partition with other numbers: cluster ``order[j]`` becomes cluster j."""
-        return Reference(
+        if order is None:
+            return self
+        return PartitionedReference(
             replace(self.rule, centers=self.rule.centers[order]),
             self.centers[order],
             self.moments.renumbered(order),
@@ -112,28 +121,29 @@ def cluster_partitions(
     session: Session,
     table: PartitionedTable,
     n_clusters: int,
-    seed: int,
+    plan: Plan,
     *,
-    max_iter: int,
-    tolerance: float,
     tell: Callable[[str], None] = lambda _: None,
 ) -> NearestCenterRule:
     """Centres of the reference partition: the best start on a sample, refined on all rows.
 
-    ``tell`` hears how far it is, in words.
+    ``tell`` is called with how far it is, in words.
     """
-    numbers = sample_of(table, seed)
+    kmeans = plan.clusterer
+    assert isinstance(kmeans, EngineKMeans)  # others are refused with partitions
+    tolerance = kmeans.reference_tolerance(table.mean_variance)
+    numbers = sample_of(table, plan.seed)
     wanted = shared("sample-numbers", (numbers,))
     (sample,) = pick_rows(session, table, wanted, 1, len(numbers) * table.d)
     cluster = Task(session, "cluster-sample", cluster_sample)
     found: Partition = result_of(
-        session, cluster(sample, table.center, n_clusters, seed, max_iter, tolerance)
+        session, cluster(sample, table.center, n_clusters, plan.seed, kmeans.max_iter, tolerance)
     )
     rule = NearestCenterRule(found.centers, table.center, found.n_iter)
     tell(f"{len(numbers)} rows clustered")
     if len(numbers) == table.n:  # nothing is left to refine
         return rule
-    for i in range(max_iter):
+    for i in range(kmeans.max_iter):
         before, rule = rule, _pass(session, table, rule)
         moved = rule.centers - before.centers
         square = float(np.einsum("kf,kf->", moved, moved))
@@ -314,7 +324,7 @@ def add_products(parts: Sequence[CrossProducts]) -> CrossProducts:
     return CrossProducts(counts, sums, products)
 
 
-def reference_from(rule: NearestCenterRule, found: CrossProducts) -> Reference:
+def reference_from(rule: NearestCenterRule, found: CrossProducts) -> PartitionedReference:
     """The partition that a rule makes, its clusters numbered by decreasing size.
 
     Deviations are from centres that Lloyd's last steps hardly moved, so that nothing is lost when
@@ -329,4 +339,4 @@ def reference_from(rule: NearestCenterRule, found: CrossProducts) -> Reference:
     centers = rule.centers + moved
     order = order_by_size(found.counts, centers)
     moments = ClusterMoments(found.counts.astype(np.float64), covariances)
-    return Reference(rule, centers, moments).renumbered(order)
+    return PartitionedReference(rule, centers, moments).renumbered(order)

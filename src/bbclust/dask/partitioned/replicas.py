@@ -6,7 +6,7 @@ number of workers. One pass picks the rows of many replicas; a block of replicas
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,11 +16,11 @@ from distributed import Future
 
 from bbclust.dask.cluster.session import Session
 from bbclust.dask.partitioned.passes import Task, shared, start
-from bbclust.dask.partitioned.reference import Reference, sample_of
+from bbclust.dask.partitioned.reference import PartitionedReference, sample_of
 from bbclust.dask.partitioned.row_picking import PickedRows, merged, pick_rows
 from bbclust.dask.partitioned.table import PartitionedTable
-from bbclust.ensemble.job import Plan, Replicas, join
-from bbclust.ensemble.run import Progress, run_block
+from bbclust.ensemble.job import Job, Plan, Replicas, join
+from bbclust.ensemble.run import Progress, cut_into_blocks, run_block
 from bbclust.priors import PreparedPrior
 from bbclust.stages.alignment import align, overlap_matrix
 from bbclust.stages.bootstrap import Resampling, drawn_rows
@@ -32,14 +32,35 @@ _BLOCKS_PER_THREAD = 4  # so that a slow worker does not keep the others waiting
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What all replicas of a run share besides their rows; ``n`` counts all rows."""
+class PartitionedJob:
+    """What replicas depend on besides the rows; with those that they draw it is a job.
+
+    Attributes
+    ----------
+    n : int
+        Rows of the whole table.
+    center : ndarray of shape (d,)
+        Their mean.
+    """
 
     n: int
-    origin: npt.NDArray[np.float64]
-    reference: Reference
+    center: npt.NDArray[np.float64]
+    reference: PartitionedReference
     prior: PreparedPrior | None
     plan: Plan
+
+    def with_rows(self, drawn: PickedRows, evaluation: PickedRows) -> Job:
+        """The job on the rows that replicas draw, and on the evaluation rows."""
+        stored = merged(drawn, evaluation)
+        table = Table(
+            centered(stored.rows, self.center),
+            self.center,
+            numbers=stored.numbers,
+            n_whole=self.n,
+        )
+        places = np.searchsorted(stored.numbers, evaluation.numbers)
+        plan = replace(self.plan, evaluation_rows=places)
+        return Job(table, self.reference.of_rows(stored.rows), self.prior, plan)
 
 
 @dataclass(frozen=True)
@@ -64,21 +85,15 @@ class DrawnRows:
     sample: Future
 
 
-def batches(replicas: range, resampling: Resampling, d: int) -> Iterator[range]:
+def batches(replicas: range, resampling: Resampling, d: int) -> list[range]:
     """Replicas whose rows are picked by one pass."""
     size = max(1, int(_PICKED / (_rows_of_replica(resampling) * d)))
-    for first in range(replicas.start, replicas.stop, size):
-        yield range(first, min(first + size, replicas.stop))
+    return cut_into_blocks(replicas, size)
 
 
-def cut_into_blocks(replicas: range, n_threads: int, size: int | None = None) -> list[range]:
+def blocks_of(batch: range, n_threads: int, size: int | None = None) -> list[range]:
     """Replicas of one task each: a few tasks per thread, unless their size is given."""
-    if size is None:
-        size = -(-len(replicas) // (_BLOCKS_PER_THREAD * n_threads))
-    return [
-        range(first, min(first + size, replicas.stop))
-        for first in range(replicas.start, replicas.stop, size)
-    ]
+    return cut_into_blocks(batch, size or -(-len(batch) // (_BLOCKS_PER_THREAD * n_threads)))
 
 
 def _rows_of_replica(resampling: Resampling) -> float:
@@ -124,14 +139,14 @@ def list_wanted(
 
 
 def run_drawn(
-    session: Session, setting: Setting, drawn: DrawnRows, progress: Progress
+    session: Session, job: PartitionedJob, drawn: DrawnRows, progress: Progress
 ) -> tuple[Replicas, bool]:
     """Run the replicas whose rows were picked; whether ``progress`` said that this is enough.
 
     ``progress`` hears the number of the replica after the last one of each block, in order.
     """
     # a task and not scattered data, which would be lost with its worker
-    (everything,) = start(session, [shared("setting", setting)])
+    (everything,) = start(session, [shared("job", job)])
     futures = [
         session.submit(
             f"replicas-{block.start}-{block.stop}",
@@ -152,23 +167,13 @@ def run_drawn(
 
 
 def run_block_of_rows(
-    drawn: PickedRows, evaluation: PickedRows, setting: Setting, replicas: range
+    drawn: PickedRows, evaluation: PickedRows, job: PartitionedJob, replicas: range
 ) -> Replicas:
     """Replicas on the rows that they draw; a task."""
-    stored = merged(drawn, evaluation)
-    table = Table(
-        centered(stored.rows, setting.origin),
-        setting.origin,
-        numbers=stored.numbers,
-        n_whole=setting.n,
-    )
-    reference = setting.reference.of_rows(stored.rows)
-    places = np.searchsorted(stored.numbers, evaluation.numbers)
-    plan = replace(setting.plan, evaluation_rows=places)
-    found = run_block(table, reference, setting.prior, plan, replicas)
-    margin = alignment_margins(
-        found.evaluation_labels, reference.labels[places], reference.n_clusters
-    )
+    here = job.with_rows(drawn, evaluation)
+    found = run_block(here, replicas)
+    labels = here.reference.labels[here.plan.evaluation_rows]
+    margin = alignment_margins(found.evaluation_labels, labels, here.n_clusters)
     return replace(found, margin=margin)
 
 

@@ -1,6 +1,6 @@
-"""Replicas of a table in memory, run by the workers of a cluster.
+"""Blocks of replicas as tasks of a cluster.
 
-The table goes to every worker once. Blocks of replicas are tasks, and two neighbours that are done
+Blocks of replicas are tasks, and two neighbours that are done
 are joined by another task, on and on: a tree, so that nobody ever holds the votes of many blocks.
 Votes are whole numbers and everything else is joined in the order of the replicas, so the result
 is the same bits for any number of workers and any size of blocks.
@@ -8,47 +8,21 @@ is the same bits for any number of workers and any size of blocks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from distributed import Future
 
-from bbclust.dask.cluster.pickling import check_sendable
 from bbclust.dask.cluster.session import LostResult, Session, Shared, Tasks
-from bbclust.ensemble.job import Replicas, join
+from bbclust.ensemble.job import Job, Replicas, join
 from bbclust.ensemble.run import Progress, block_size, run_block
-from bbclust.estimators.base import Run
 
 BLOCKS_PER_THREAD = 4  # so that a slow worker does not keep the others waiting for long
 
 
-def choose_block_size(run: Run, n_replicas: int, n_threads: int) -> int:
+def choose_block_size(job: Job, n_replicas: int, n_threads: int) -> int:
     """Replicas per task: a few tasks per thread, none of them longer than some seconds."""
-    at_most = 4 * block_size(run.table, run.reference, run.plan, 1)
+    at_most = 4 * block_size(job, 1)
     return min(at_most, -(-n_replicas // (BLOCKS_PER_THREAD * n_threads)))
-
-
-class Replication:
-    """Runs the replicas of one run; the table is sent to the workers only once."""
-
-    def __init__(self, session: Session, size: int | None = None) -> None:
-        self._session = session
-        self._size = size
-        self._shared: Shared | None = None
-
-    def run(self, run: Run, replicas: range, progress: Progress) -> Replicas:
-        """Replicas of the run, the same bits as on this machine."""
-        if self._shared is None:
-            adapter = run.plan.adapter
-            check_sendable(self._session, "prior", run.prior)
-            check_sendable(self._session, "clusterer", adapter and adapter.clusterer)
-            needed = replace(run, counted=None, others=run.others[:0])
-            self._shared = Shared(self._session, "table", needed)
-        size = self._size or choose_block_size(run, len(replicas), self._session.n_threads)
-        starts = range(replicas.start, replicas.stop, size)
-        blocks = [range(start, min(start + size, replicas.stop)) for start in starts]
-        with self._session.tasks() as tasks:
-            tree = _Tree(self._session, tasks, self._shared, blocks)
-            return tree.grow(progress)
 
 
 @dataclass(frozen=True)
@@ -80,7 +54,7 @@ class BlockNode:
         return BlockNode(self.level + 1, self.index // 2)
 
 
-class _Tree:
+class BlockTree:
     """Blocks under way, and the nodes that are done and wait for their sibling."""
 
     def __init__(self, session: Session, tasks: Tasks, shared: Shared, blocks: list[range]) -> None:
@@ -91,7 +65,7 @@ class _Tree:
         self._waiting: dict[BlockNode, Future] = {}
         self._done: set[int] = set()
 
-    def grow(self, progress: Progress) -> Replicas:
+    def reduce(self, progress: Progress) -> Replicas:
         """Run all blocks; or, once ``progress`` says that it is enough, the first that are done."""
         for block in range(len(self._blocks)):
             self._start_block(block)
@@ -127,7 +101,7 @@ class _Tree:
     def _start_block(self, block: int) -> None:
         replicas = self._blocks[block]
         name = f"replicas-{replicas.start}-{replicas.stop}"
-        self._tasks.start(BlockNode(0, block), name, _run_block, self._shared.future(), replicas)
+        self._tasks.start(BlockNode(0, block), name, run_block, self._shared.future(), replicas)
 
     def _start_again(self, node: BlockNode) -> None:
         self._shared.invalidate_if_lost()
@@ -157,10 +131,6 @@ class _Tree:
         for node in [p for p in self._waiting if self._below(p).start >= n_first]:
             del self._waiting[node]
         self._done = set(range(n_first))
-
-
-def _run_block(run: Run, replicas: range) -> Replicas:
-    return run_block(run.table, run.reference, run.prior, run.plan, replicas)
 
 
 def _join(first: Replicas, second: Replicas) -> Replicas:

@@ -1,0 +1,123 @@
+"""From what a user asks for to a job: the plan and the prior (Algorithm 3, steps 3 to 6).
+
+Every way to replicas passes here: ``BBC``, the grid of ``KSelector``, tables in partitions. The
+reference partition is found by the plan's clusterer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from bbclust.ensemble.job import Clusterer, Plan
+from bbclust.priors import ElicitedPrior, PreparedPrior, Prior, prepare_scales
+from bbclust.priors.covariances import ClusterMoments
+from bbclust.stages.bootstrap import Resampling
+from bbclust.stages.kmeans import Partition
+from bbclust.stages.random_streams import Stage, fixed_sample
+from bbclust.stages.table import Floats
+
+MAX_EVALUATION_POINTS = 4096
+
+
+@dataclass(frozen=True)
+class ReplicaSettings:
+    """What a user asks of replicas, whatever the table.
+
+    Attributes
+    ----------
+    clusterer : Clusterer
+    resampling : {"proper", "rubin", "efron"}
+    prior_weight : float
+        omega; 0 for a bootstrap without a prior.
+    weighting : {"weights", "resample"}
+    prior : Prior
+    """
+
+    clusterer: Clusterer
+    resampling: str
+    prior_weight: float
+    weighting: str
+    prior: Prior
+
+    @property
+    def uses_prior(self) -> bool:
+        return self.resampling == "proper" and self.prior_weight > 0
+
+
+def make_settings(
+    clusterer: Clusterer, *, resampling: str, prior_weight: float, weighting: str, prior: Any = None
+) -> ReplicaSettings:
+    """Settings of replicas; a clusterer that takes no weights gets the second resampling."""
+    return ReplicaSettings(
+        clusterer,
+        resampling,
+        prior_weight=float(prior_weight) if resampling == "proper" else 0.0,
+        weighting=weighting if clusterer.takes_weights else "resample",
+        prior=ElicitedPrior() if prior is None else prior,
+    )
+
+
+class TableSize(Protocol):
+    """What a plan depends on in a table, in memory or in partitions."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def mean_variance(self) -> float: ...
+
+
+def make_plan(
+    settings: ReplicaSettings,
+    table: TableSize,
+    seed: int,
+    *,
+    n_draws: int | None = None,
+    votes: str = "auto",
+    max_evaluation_points: int = MAX_EVALUATION_POINTS,
+) -> Plan:
+    """The plan of replicas of a table, of ``n_draws`` each or of as many as there are rows."""
+    n_draws = table.n if n_draws is None else int(n_draws)
+    clusterer = settings.clusterer
+    if votes == "auto":
+        votes = "all" if n_draws < table.n else "drawn"
+    return Plan(
+        seed=seed,
+        clusterer=clusterer,
+        resampling=Resampling(
+            n_draws, settings.prior_weight, settings.resampling, settings.weighting
+        ),
+        votes="drawn" if votes == "all" and not clusterer.predicts else votes,
+        evaluation_rows=fixed_sample(table.n, max_evaluation_points, seed, Stage.EVALUATION),
+        mean_variance=table.mean_variance,
+    )
+
+
+def cluster_order(
+    settings: ReplicaSettings, reference: Partition
+) -> npt.NDArray[np.integer[Any]] | None:
+    """The order that a prior gives the clusters (``ModelPrior``); None if it gives none."""
+    number_clusters = getattr(settings.prior, "number_clusters", None)
+    if number_clusters is None or not settings.uses_prior:
+        return None
+    order: npt.NDArray[np.integer[Any]] = number_clusters(reference)
+    return order
+
+
+def prepare_priors(
+    settings: ReplicaSettings,
+    rows: Floats | ClusterMoments,
+    reference: Partition,
+    scales: Sequence[float],
+) -> list[PreparedPrior | None]:
+    """F0 at every scale, from the rows that are in a cluster; None for a bootstrap without."""
+    if not settings.uses_prior:
+        return [None] * len(scales)
+    clustered, partition = reference.without_noise()
+    inside = rows if clustered.all() else rows[clustered]  # type: ignore[index]
+    n_features = reference.centers.shape[1]
+    return [*prepare_scales(settings.prior, inside, partition, scales, n_features)]
