@@ -32,7 +32,7 @@ picture: ## Draw the pictures of the documentation again
 	$(PYTHON) docs/make_screenshot.py
 
 paper: ## Run the tables and figures of the paper and write docs/paper.md (within an hour)
-	$(PYTHON) -m reproduction --full --out docs
+	$(PYTHON) -m reproduction --full --out docs --force
 
 BENCHMARKS = against_peers_1 against_peers_2 against_peers_3 share_of_peak growth start_up profile_stages same_measure
 
@@ -44,4 +44,4 @@ bench: ## Measure the engine on a quiet machine and write benchmarks/README.md (
 
 clean: ## Remove what was built or cached
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests docs -name __pycache__ -prune -exec rm -rf {} +
+	find src reproduction tests docs -name __pycache__ -prune -exec rm -rf {} +

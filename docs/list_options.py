@@ -14,7 +14,8 @@ from bbclust.cli.app import app
 
 def list_options() -> str:
     """One line for every option: its name, default, commands and meaning."""
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    every: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    commands = {name: command for name, command in every.items() if not command.hidden}
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for name, command in commands.items():
         for option in command.params:

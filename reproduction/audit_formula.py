@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bbclust import pairwise_entropy
-from reproduction.entropies import REPLICAS, fit_quietly, read_while_growing
 from reproduction.markdown import number, percent, table
+from reproduction.models import REPLICAS, fit_each_k, read_while_growing
 from reproduction.readings import on_the_six
 from reproduction.study import Result, Study
-from reproduction.study_context import DATASETS, K_VALUES, TRUE_K, StudyContext, paper_draw
+from reproduction.study_context import DATASETS, K_VALUES, TRUE_K, StudyContext
 
 Array = npt.NDArray[np.float64]
 
@@ -40,10 +40,7 @@ def both_conventions(memberships: Array) -> tuple[float, float, float]:
 
 def conventions_of_draw(number: int, draw: int, random_state: int) -> Array:
     """Both conventions and the undefined share, shape (replicas, 3, K)."""
-    X = paper_draw(number, draw).data
-    models = (
-        fit_quietly(X, k, n_replicas=REPLICAS[0], random_state=random_state) for k in K_VALUES
-    )
+    models = fit_each_k(number, draw, n_replicas=REPLICAS[0], random_state=random_state)
     return read_while_growing(models, REPLICAS, lambda model: both_conventions(model.memberships_))
 
 
@@ -78,14 +75,10 @@ def show(result: Result) -> str:
             result["examples"], result["as_printed"], result["as_meant"], strict=True
         )
     ]
-    undefined = [
-        [f"B = {b}", *(percent(share) for share in shares)]
-        for b, shares in zip(REPLICAS, result["undefined"], strict=True)
-    ]
-    found = [
-        [f"B = {b}", *(percent(share) for share in shares)]
-        for b, shares in zip(REPLICAS, result["found"], strict=True)
-    ]
+    undefined, found = (
+        [[f"B = {b}", *map(percent, shares)] for b, shares in zip(REPLICAS, rows, strict=True)]
+        for rows in (result["undefined"], result["found"])
+    )
     return "\n\n".join(
         [
             "The last fraction of S_lm is printed as u_l / (u_m + u_m). Taken at its word the "

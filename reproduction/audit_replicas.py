@@ -8,18 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from bbclust import BBC, entropy, pairwise_entropy
-from reproduction.entropies import both_measures, fit_quietly, read_while_growing
 from reproduction.markdown import number, percent, table
+from reproduction.models import both_measures, fit_each_k, read_while_growing
 from reproduction.readings import (
     expect_readings,
     on_the_six,
     printed_bits,
     reading_note,
     show_readings,
-    summarize_reading,
+    summarize_by_replicas,
 )
 from reproduction.study import Result, Study
-from reproduction.study_context import K_VALUES, StudyContext, paper_draw
+from reproduction.study_context import StudyContext
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,11 +60,8 @@ def what_votes_say(model: BBC) -> list[float]:
 
 def growth_of_draw(number: int, draw: int, random_state: int) -> Array:
     """Columns for each number of replicas, shape (replicas, columns, K)."""
-    X = paper_draw(number, draw).data
     generator = np.random.default_rng(random_state)
-    models = [
-        fit_quietly(X, k, n_replicas=REPLICAS[0], random_state=random_state) for k in K_VALUES
-    ]
+    models = list(fit_each_k(number, draw, n_replicas=REPLICAS[0], random_state=random_state))
     grown = read_while_growing(models, REPLICAS, what_votes_say)
     alone = [
         [by_votes_alone(model.memberships_, b, generator) for b in REPLICAS] for model in models
@@ -79,9 +76,7 @@ def measure(context: StudyContext) -> Result:
     means = values.mean(axis=(2, 3, 4))
     return {
         "n_draws": n_draws,
-        "readings": {
-            f"B = {b}": summarize_reading(values[row, :2]) for row, b in enumerate(REPLICAS)
-        },
+        "readings": summarize_by_replicas(values[:, :2], REPLICAS),
         "columns": {name: means[:, c].tolist() for c, name in enumerate(COLUMNS)},
         "printed": printed_bits().mean(axis=(1, 2)).tolist(),
         "undrawn_expected": [

@@ -11,14 +11,14 @@ import numpy.typing as npt
 from sklearn.cluster import KMeans
 
 from bbclust import BBC
-from reproduction.entropies import read_while_growing
 from reproduction.markdown import counted, joined, number
+from reproduction.models import read_while_growing
 from reproduction.readings import (
     expect_readings,
     on_the_six,
     reading_note,
     show_readings,
-    summarize_reading,
+    summarize_by_replicas,
 )
 from reproduction.study import Result, Study
 from reproduction.study_context import K_VALUES, StudyContext, paper_draw
@@ -62,15 +62,14 @@ def measures_of_start(
 def measure(context: StudyContext) -> Result:
     """All starts on the six data sets."""
     n_draws = context.size(quick=1, full=15)
-    readings = {}
+    readings: Result = {}
     for start, parameters in STARTS.items():
         replicas = REPLICAS[context.effort]
         if context.effort == "full" and "clusterer" not in parameters:
             replicas = (*replicas, MANY_REPLICAS)
         title = f"starts: {start}"
         values = on_the_six(context, title, measures_of_start, n_draws, start, replicas)
-        for row, b in enumerate(replicas):
-            readings[f"{start}, B = {b}"] = summarize_reading(values[row])
+        readings |= summarize_by_replicas(values, replicas, f"{start}, ")
     return {"n_draws": n_draws, "readings": readings}
 
 

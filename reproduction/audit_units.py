@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from reproduction.entropies import fit_quietly
 from reproduction.markdown import number, table
+from reproduction.models import fit_quietly
 from reproduction.printed import printed
 from reproduction.study import Result, Study
 from reproduction.study_context import DATASETS, StudyContext, paper_draw

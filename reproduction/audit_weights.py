@@ -5,30 +5,27 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from reproduction.entropies import fit_quietly, read_while_growing
 from reproduction.markdown import counted
+from reproduction.models import REPLICAS, fit_each_k, read_while_growing
 from reproduction.readings import (
     expect_readings,
     on_the_six,
     reading_note,
     show_readings,
-    summarize_reading,
+    summarize_by_replicas,
 )
 from reproduction.study import Result, Study
-from reproduction.study_context import K_VALUES, StudyContext, paper_draw
+from reproduction.study_context import StudyContext
 
 Array = npt.NDArray[np.float64]
 
-REPLICAS = (10, 200)
 READINGS = {"weights": "sample weights (ours)", "resample": "a second resampling"}
 
 
 def measures_of_reading(weighting: str, number: int, draw: int, random_state: int) -> Array:
     """Both measures in bits, shape (replicas, measures, K)."""
-    X = paper_draw(number, draw).data
-    models = (
-        fit_quietly(X, k, n_replicas=REPLICAS[0], weighting=weighting, random_state=random_state)
-        for k in K_VALUES
+    models = fit_each_k(
+        number, draw, n_replicas=REPLICAS[0], weighting=weighting, random_state=random_state
     )
     return read_while_growing(models, REPLICAS)
 
@@ -36,11 +33,10 @@ def measures_of_reading(weighting: str, number: int, draw: int, random_state: in
 def measure(context: StudyContext) -> Result:
     """Both readings on the six data sets."""
     n_draws = context.size(quick=3, full=100)
-    readings = {}
+    readings: Result = {}
     for weighting, name in READINGS.items():
         values = on_the_six(context, f"weights: {name}", measures_of_reading, n_draws, weighting)
-        for row, b in enumerate(REPLICAS):
-            readings[f"{name}, B = {b}"] = summarize_reading(values[row])
+        readings |= summarize_by_replicas(values, REPLICAS, f"{name}, ")
     return {"n_draws": n_draws, "readings": readings}
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from reproduction.audit_replicas import closest
-from reproduction.entropies import REPLICAS
 from reproduction.markdown import at_least, joined, percent, rate
+from reproduction.models import REPLICAS
 from reproduction.recovery import paper_rule
 from reproduction.study import Result
 from reproduction.study_context import DATASETS, K_VALUES

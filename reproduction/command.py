@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from reproduction.files import write_all
+from reproduction.files import check_replaceable, write_all
 from reproduction.pictures import write_pictures
 from reproduction.results import read_results, run
 from reproduction.studies import STUDIES
@@ -28,26 +30,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = _parser().parse_args(argv)
     try:
-        if arguments.page is not None:
-            results = read_results(arguments.page)
-        else:
-            results = run(
-                arguments.only,
-                effort="full" if arguments.full else "quick",
-                seed=arguments.seed,
-                n_jobs=arguments.jobs,
-                report=Progress(),
-            )
+        results = _results(arguments)
         written = write_all(results, arguments.out, again=arguments.page is not None)
         try:
             written += write_pictures(results, arguments.out)
         except ImportError as error:
             print(f"There are no pictures: {error}", file=sys.stderr)
-        print(*written, sep="\n")
     except (OSError, ValueError) as error:
-        print(f"bbclust reproduction: {error}", file=sys.stderr)
+        print(f"reproduction: {error}", file=sys.stderr)
         return 2
+    if arguments.json:
+        print(json.dumps(results, indent=2, allow_nan=False))
+    elif not arguments.quiet:
+        print(*written, sep="\n")
     return 0
+
+
+def _results(arguments: argparse.Namespace) -> dict[str, Any]:
+    if arguments.page is not None:
+        return read_results(arguments.page)
+    check_replaceable(arguments.out, force=arguments.force)
+    return run(
+        arguments.only,
+        effort="full" if arguments.full else "quick",
+        seed=arguments.seed,
+        n_jobs=arguments.jobs,
+        report=None if arguments.quiet else Progress(),
+    )
 
 
 class Progress:
@@ -87,6 +96,9 @@ def _parser() -> argparse.ArgumentParser:
         "--jobs", type=int, default=-1, metavar="N", help="processes; all by default"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="random numbers")
+    parser.add_argument("--force", action="store_true", help="replace earlier results")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
     parser.add_argument(
         "--page", type=Path, metavar="FILE", help="only make the page of this paper.json again"
     )

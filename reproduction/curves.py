@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from reproduction.entropies import MEASURES, fit_quietly
 from reproduction.markdown import counted, percent, rate, table
+from reproduction.measures import MEASURES
+from reproduction.models import both_measures, fit_each_k
 from reproduction.printed import printed
 from reproduction.study import Result
-from reproduction.study_context import K_VALUES, TRUE_K, StudyContext, paper_draw
+from reproduction.study_context import K_VALUES, TRUE_K, StudyContext
 from reproduction.value_table import at_true_k_and_elsewhere
 
 if TYPE_CHECKING:
@@ -20,21 +21,6 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 N_REPLICAS = 200
-NAMES = {"mean_entropy_": "mean entropy", "max_pairwise_entropy_": "maximum pairwise entropy"}
-
-
-class PrintedTable(NamedTuple):
-    """Where the printed values of a measure are, and one bit in their unit."""
-
-    title: str
-    key: str
-    unit: float
-
-
-TABLES = {
-    "mean_entropy_": PrintedTable("Table 4", "mean_entropy", float(np.log(2))),
-    "max_pairwise_entropy_": PrintedTable("Table 5", "max_pairwise_entropy", 1.0),
-}
 
 
 def scales() -> list[float]:
@@ -44,15 +30,12 @@ def scales() -> list[float]:
 
 def curves_of_draw(number: int, draw: int, random_state: int) -> Array:
     """Bits, shape (measures, s, K)."""
-    X = paper_draw(number, draw).data
-    found = np.empty((len(MEASURES), len(scales()), len(K_VALUES)))
-    for row, scale in enumerate(scales()):
-        for column, k in enumerate(K_VALUES):
-            model = fit_quietly(
-                X, k, n_replicas=N_REPLICAS, prior_scale=scale, random_state=random_state
-            )
-            found[:, row, column] = [getattr(model, measure) for measure in MEASURES]
-    return found
+    parameters = {"n_replicas": N_REPLICAS, "random_state": random_state}
+    found = [
+        [both_measures(model) for model in fit_each_k(number, draw, prior_scale=s, **parameters)]
+        for s in scales()
+    ]
+    return np.moveaxis(np.array(found), -1, 0)
 
 
 def measure_curves(context: StudyContext, number: int, measure: str) -> Result:
@@ -64,7 +47,7 @@ def measure_curves(context: StudyContext, number: int, measure: str) -> Result:
         title = f"curves of data set {number}"
         return np.stack(context.each(title, curves_of_draw, tasks), axis=-1)
 
-    values = context.once(("curves", number), compute)[MEASURES.index(measure)]
+    values = context.once(("curves", number), compute)[list(MEASURES).index(measure)]
     choices = np.array(K_VALUES)[values.argmin(axis=1)]
     return {
         "dataset": number,
@@ -82,7 +65,7 @@ def measure_curves(context: StudyContext, number: int, measure: str) -> Result:
 
 def show_curves(result: Result, name: str, caption: str) -> str:
     """Picture, caption of the paper in our words, and where the minima are."""
-    what = NAMES[result["measure"]]
+    measure = MEASURES[result["measure"]]
     n = result["n_draws"]
     true_k = result["true_k"]
     rows = []
@@ -93,15 +76,16 @@ def show_curves(result: Result, name: str, caption: str) -> str:
         found = rate(counts[K_VALUES.index(true_k)], n)
         rows.append([f"s = {s:g}", str(chosen), *shares, found])
     picture = (
-        f"![Data set {result['dataset']}, {what} over K, one line per s.](images/paper/{name}.png)"
+        f"![Data set {result['dataset']}, {measure.name} over K, one line per s.]"
+        f"(images/paper/{name}.png)"
     )
     return "\n\n".join(
         [
             picture,
             f"Averages over {counted(n, 'fresh draw')} of data set {result['dataset']}, B = "
             f"{N_REPLICAS}, with bands of two standard errors; the upright line is the true K. "
-            f"Dashed: the printed row of {TABLES[result['measure']].title} (s = 1, one draw, B not "
-            f"given), in bits. The paper shows one draw: {caption}",
+            f"Dashed: the printed row of Table {measure.table} (s = 1, one draw, B not given), in "
+            f"bits. The paper shows one draw: {caption}",
             table(
                 [
                     "",
@@ -133,10 +117,10 @@ def draw_curves(result: Result, name: str) -> dict[str, Figure]:
     figure = Figure(figsize=(7.4, 4.0), layout="constrained")
     display = SelectionCurvesDisplay(curves=curves, best_k=result["true_k"], measure=measure)
     axes = figure.add_subplot()
-    table_ = TABLES[result["measure"]]
+    shown = MEASURES[result["measure"]]
     (line,) = axes.plot(
         K_VALUES,
-        np.array(printed()[table_.key][str(result["dataset"])]) / table_.unit,
+        shown.printed_bits(result["dataset"]),
         color=INK,
         linestyle="--",
         linewidth=1.4,
@@ -151,7 +135,7 @@ def draw_curves(result: Result, name: str) -> dict[str, Figure]:
         [*handles, line],
         [
             *(truth if name.startswith("chosen") else name for name in names),
-            f"{table_.title}, printed (s = 1)",
+            f"Table {shown.table}, printed (s = 1)",
         ],
         loc="upper left",
         bbox_to_anchor=(1.0, 1.0),  # where it hides no line

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bbclust.datasets import make_uniform_square
-from reproduction.entropies import fit_quietly
 from reproduction.markdown import counted, percent
+from reproduction.models import fit_quietly
 from reproduction.spread import spread
 from reproduction.study import Result, Study
 from reproduction.study_context import FIRST_DRAW, StudyContext

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from reproduction.audit_replicas import REPLICAS
-from reproduction.audit_weights import REPLICAS as WEIGHTED_REPLICAS
 from reproduction.calibration import MIDDLES
 from reproduction.claims import Claim, Judge
 from reproduction.dimensions import FOUND
 from reproduction.markdown import number, percent
+from reproduction.models import REPLICAS as FEW_AND_MANY
 from reproduction.study import Result
 from reproduction.study_context import DATASETS
 
@@ -20,6 +22,14 @@ def found_by(summary: Result) -> list[float]:
     """Share of draws in which each measure finds the true K."""
     n = summary["n_draws"] * len(DATASETS)
     return [sum(hits) / n for hits in summary["n_found"]]
+
+
+def listed(shares: Mapping[str, Sequence[float]]) -> str:
+    """The shares of both measures by name."""
+    return "; ".join(
+        f"{name}: {percent(first)} and {percent(second)}"
+        for name, (first, second) in shares.items()
+    )
 
 
 def answer_units(result: Result) -> Claim:
@@ -70,32 +80,26 @@ def answer_starts(result: Result) -> Claim:
         for name, summary in result["readings"].items()
         if name.endswith(last)
     }
-    shown = "; ".join(
-        f"{name}: {percent(first)} and {percent(second)}"
-        for name, (first, second) in shares.items()
-    )
     lowest, highest = (extreme(map(sum, shares.values())) / 2 for extreme in (min, max))
     verdict = "matters little" if highest - lowest < LITTLE else "decides whether K is found"
-    return Claim("Start of k-means in a replica", verdict, f"true K found by S and S_lm, {shown}")
+    return Claim(
+        "Start of k-means in a replica", verdict, f"true K found by S and S_lm, {listed(shares)}"
+    )
 
 
 def answer_weights(result: Result) -> Claim:
     """How much does the reading of the weights matter?"""
     summaries = result["readings"]
-    many = [name for name in summaries if name.endswith(f"B = {WEIGHTED_REPLICAS[-1]}")]
+    many = [name for name in summaries if name.endswith(f"B = {FEW_AND_MANY[-1]}")]
     ours, other = (summaries[name] for name in many)
     higher = other["at_other_k"][0] / ours["at_other_k"][0] - 1
     shares = {name: found_by(summaries[name]) for name in many}
     change = np.ptp(np.array(list(shares.values())), axis=0).max()
-    shown = "; ".join(
-        f"{name}: {percent(first)} and {percent(second)}"
-        for name, (first, second) in shares.items()
-    )
     return Claim(
         "How the weights enter k-means",
         "changes the values, hardly the choice" if change < LITTLE else "matters",
         f"with a second resampling mean S is {percent(higher)} higher at wrong K. True K found by "
-        f"S and S_lm, {shown}",
+        f"S and S_lm, {listed(shares)}",
     )
 
 

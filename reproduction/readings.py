@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from reproduction.markdown import number, percent, table
-from reproduction.printed import printed
+from reproduction.measures import MEASURES
 from reproduction.study import Result
 from reproduction.study_context import DATASETS, K_VALUES, TRUE_K, StudyContext
 
@@ -20,11 +20,9 @@ ENOUGH_DRAWS = 10
 
 def printed_bits() -> Array:
     """Tables 4 and 5 in bits, shape (measures, data sets, K)."""
-    tables = [
-        [printed()[name][str(number)] for number in DATASETS]
-        for name in ("mean_entropy", "max_pairwise_entropy")
-    ]
-    return np.asarray(np.array(tables) / np.array([np.log(2), 1.0])[:, None, None])
+    return np.array(
+        [[measure.printed_bits(number) for number in DATASETS] for measure in MEASURES.values()]
+    )
 
 
 def is_true_k() -> npt.NDArray[np.bool_]:
@@ -62,6 +60,13 @@ def summarize_reading(values: Array) -> Result:
         "distance": [distance(*both) for both in zip(values, wanted, strict=True)],
         "n_found": (choices == true[:, None]).sum(axis=-1).tolist(),
         "choice_of_mean": np.array(K_VALUES)[means.argmin(axis=2)].tolist(),
+    }
+
+
+def summarize_by_replicas(values: Array, replicas: Sequence[int], what: str = "") -> Result:
+    """A summary for each number of replicas, the first axis, named after it."""
+    return {
+        f"{what}B = {b}": summarize_reading(of_b) for b, of_b in zip(replicas, values, strict=True)
     }
 
 

@@ -7,10 +7,11 @@ import numpy.typing as npt
 
 from bbclust import KSelector
 from bbclust.baselines import METHODS, compare_baselines
-from reproduction.entropies import REPLICAS, measure_entropies
+from reproduction.entropy_tables import measure_entropies
 from reproduction.indices import METHODS as TABLED
 from reproduction.indices import N_REFERENCES, measure_indices
 from reproduction.markdown import counted, rate, table
+from reproduction.models import REPLICAS
 from reproduction.study import Result, Study
 from reproduction.study_context import DATASETS, K_VALUES, TRUE_K, StudyContext, paper_draw
 

@@ -99,6 +99,6 @@ def read_results(path: Path) -> dict[str, Any]:
     results = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(results, dict) or not {"about", "studies"} <= results.keys():
         raise ValueError(
-            f"{path} holds no results of a reproduction: pass the results.json that one wrote."
+            f"{path} holds no results of a reproduction: pass the paper.json that one wrote."
         )
     return cast(dict[str, Any], results)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reproduction.study import Result
-from reproduction.study_context import StudyContext, paper_draw
+from reproduction.study_context import paper_draw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def measure_points(context: StudyContext, number: int) -> Result:
+def measure_points(number: int) -> Result:
     """The first draw."""
     data = paper_draw(number, 0)
     return {

@@ -30,7 +30,7 @@ class Study:
     draw : callable, optional
         From a result to its pictures by name.
     expect : callable, optional
-        From a result to the figures by name that a test compares with ``expected.json``.
+        From a result to the figures by name that a test compares with ``paper_quick.json``.
     """
 
     name: str

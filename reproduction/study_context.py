@@ -1,4 +1,4 @@
-"""Where studies work: how much effort, which random numbers, how many processes, and how far."""
+"""What the studies of a run share: effort, data, random numbers, processes, progress."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from bbclust import BBC
 from bbclust.datasets import load_iris
 from bbclust.priors import ElicitedPrior, GaussianMixture, MixturePrior
 from reproduction.contingency import Counts, species_by_cluster
-from reproduction.entropies import fit_quietly
 from reproduction.markdown import at_least, counted, number, percent, table, with_spread
+from reproduction.models import fit_quietly
 from reproduction.printed import printed
 from reproduction.spread import spread
 from reproduction.study import Result, Study

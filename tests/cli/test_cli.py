@@ -112,13 +112,25 @@ def test_the_module_and_the_console_script_are_the_same_program(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", ["analyze", "fit", "select", "predict", "compare", "report", "demo", "reproduce"]
+    "command", ["analyze", "fit", "select", "predict", "compare", "report", "demo"]
 )
 def test_every_command_explains_itself(command):
     assert command in run("--help").output
     result = run(command, "--help")
     assert result.exit_code == 0
     assert "--out" in result.output
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["--full", "--only", "table-4"]])
+def test_the_reproduction_of_the_paper_has_moved(arguments):
+    assert "reproduc" not in run("--help").output
+    result = run("reproduce", *arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr == (
+        "bbclust: The command reproduce has moved: in a copy of the repository, run "
+        "python -m reproduction.\n"
+    )
 
 
 def test_shells_can_complete(tmp_path):

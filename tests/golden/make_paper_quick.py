@@ -1,6 +1,6 @@
 """Make paper_quick.json: what a quick run of the reproduction gives for any seed.
 
-python tests/golden/make_paper_quick.py
+python -m tests.golden.make_paper_quick
 
 Takes half an hour. Needed again only when a study or a method changes what it computes: other
 random numbers are within the tolerances.

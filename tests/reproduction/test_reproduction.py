@@ -2,11 +2,15 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+
+from bbclust.datasets import load_iris
 from reproduction import audit_formula, audit_replicas, calibration, dimensions, run
 from reproduction.command import main
 from reproduction.contingency import species_by_cluster
@@ -27,10 +31,6 @@ from reproduction.value_table import (
     count_central,
     lead_of_true_k,
 )
-from typer.testing import CliRunner
-
-from bbclust.cli.app import app
-from bbclust.datasets import load_iris
 
 DOCS = Path(__file__).parents[2] / "docs"
 GOLDEN = Path(__file__).parents[1] / "golden" / "paper_quick.json"
@@ -170,41 +170,64 @@ def test_progress_is_told():
 
 
 def reproduce(*arguments):
-    return CliRunner().invoke(app, ["reproduce", "--jobs", "1", *map(str, arguments)])
+    return main(["--jobs", "1", *map(str, arguments)])
 
 
-def test_the_command_line_writes_the_same_files(tmp_path):
-    main(["--only", "figure-2", "--out", str(tmp_path / "module"), "--jobs", "1"])
-    result = reproduce("--only", "figure-2", "--out", tmp_path / "command")
-    assert result.exit_code == 0
-    assert result.stdout == f"The page is {tmp_path / 'command' / PAGE}.\n"
+def test_the_module_is_the_command(tmp_path):
+    reproduce("--only", "figure-2", "--out", tmp_path / "function")
+    module = [sys.executable, "-m", "reproduction", "--jobs", "1"]
+    done = subprocess.run(
+        [*module, "--only", "figure-2", "--out", tmp_path / "module", "--quiet"],
+        cwd=DOCS.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == ""
     ours, theirs = (
         {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.*")}
-        for folder in (tmp_path / "module", tmp_path / "command")
+        for folder in (tmp_path / "function", tmp_path / "module")
     )
     assert ours.keys() == theirs.keys()
     assert ours[PICTURES / "figure-2.png"] == theirs[PICTURES / "figure-2.png"]
 
 
-def test_the_command_line_replaces_its_own_files_only(tmp_path):
-    assert reproduce("--only", "table-1", "--out", tmp_path, "--json").exit_code == 0
-    refused = reproduce("--only", "table-1", "--out", tmp_path)
-    assert refused.exit_code == 2
-    assert "say --force to replace it" in refused.stderr
-    assert reproduce("--only", "table-1", "--out", tmp_path, "--force").exit_code == 0
-    (tmp_path / "images").mkdir(exist_ok=True)
+def test_the_command_replaces_its_own_files_only_and_only_if_told(tmp_path, capsys):
+    assert reproduce("--only", "table-1", "--out", tmp_path, "--json") == 0
+    assert json.loads(capsys.readouterr().out) == read_results(tmp_path / RESULTS)
+    first = (tmp_path / RESULTS).read_bytes()
+    assert reproduce("--only", "table-3", "--out", tmp_path) == 2
+    assert "say --force to replace it" in capsys.readouterr().err
+    assert (tmp_path / RESULTS).read_bytes() == first
+    (tmp_path / "images").mkdir()
     (tmp_path / "images" / "holiday.png").write_bytes(b"")
-    refused = reproduce("--only", "table-1", "--out", tmp_path, "--force")
-    assert refused.exit_code == 2
-    assert "holiday.png" in refused.stderr
+    assert reproduce("--only", "table-3", "--out", tmp_path, "--force") == 0
+    assert (tmp_path / RESULTS).read_bytes() != first
     assert (tmp_path / "images" / "holiday.png").exists()
 
 
-def test_the_command_line_refuses_unknown_studies_in_one_sentence(tmp_path):
-    result = reproduce("--only", "table-9", "--out", tmp_path / "new")
-    assert result.exit_code == 2
-    assert result.stderr.startswith("bbclust: There is no study 'table-9'")
+def test_the_command_refuses_unknown_studies_in_one_sentence(tmp_path, capsys):
+    assert reproduce("--only", "table-9", "--out", tmp_path / "new") == 2
+    assert capsys.readouterr().err.startswith("reproduction: There is no study 'table-9'")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_file_in_the_place_of_the_directory_is_refused_before_the_run(tmp_path, capsys):
+    (tmp_path / "paper").write_text("")
+    assert reproduce("--only", "table-1", "--out", tmp_path / "paper") == 2
+    assert capsys.readouterr().err.endswith("this is a file: give --out a directory.\n")
+
+
+def test_without_matplotlib_one_sentence_names_the_extra(tmp_path, capsys, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("bbclust.plots")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["--page", str(DOCS / RESULTS), "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert said.out == f"{tmp_path / PAGE}\n"
+    assert said.err.startswith("There are no pictures: ")
+    assert 'pip install "bbclust[plot]"' in said.err
+    assert said.err.count("\n") == 1
 
 
 # --- its parts ------------------------------------------------------------------------------------

@@ -13,9 +13,8 @@ from bbclust.cli.commands.demo import demo
 from bbclust.cli.commands.fit import fit
 from bbclust.cli.commands.predict import predict
 from bbclust.cli.commands.report import report
-from bbclust.cli.commands.reproduce import reproduce
 from bbclust.cli.commands.select import select
-from bbclust.cli.output.errors import handle_errors
+from bbclust.cli.output.errors import CommandError, handle_errors
 
 app = typer.Typer(
     name="bbclust",
@@ -23,8 +22,25 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (analyze, fit, select, predict, compare, report, demo, reproduce):
+for command in (analyze, fit, select, predict, compare, report, demo):
     app.command()(handle_errors(command))
+
+
+# Whatever is asked of it, --help included.
+@app.command(
+    hidden=True,
+    context_settings={
+        "help_option_names": [],
+        "ignore_unknown_options": True,
+        "allow_extra_args": True,
+    },
+)
+@handle_errors
+def reproduce() -> None:
+    """Say where the command has gone."""
+    raise CommandError(
+        "The command reproduce has moved: in a copy of the repository, run python -m reproduction."
+    )
 
 
 def _print_version(wanted: bool) -> None:
