@@ -68,7 +68,7 @@ def exhaustive_votes(run: Run, n_replicas: int) -> np.ndarray:
                 KMeans(
                     n_clusters, init=init, n_init=n_init, tol=0.0, max_iter=1000, random_state=b
                 ).fit(replica.points, sample_weight=replica.weights)
-                for init, n_init in ((centers, 1), ("k-means++", run.plan.n_init))
+                for init, n_init in ((centers, 1), ("k-means++", run.plan.clusterer.n_init))
             ),
             key=lambda model: model.inertia_,
         )
@@ -93,8 +93,10 @@ def compare(case: Case, n_tables: int) -> dict[str, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # few replicas
             model.fit(case.data(number))
-        found["bbclust"].append(mean_entropy(model._replicas.votes))
-        found["exhaustive"].append(mean_entropy(exhaustive_votes(model._run, case.n_replicas)))
+        found["bbclust"].append(mean_entropy(model._state.record.replicas.votes))
+        found["exhaustive"].append(
+            mean_entropy(exhaustive_votes(model._state.record.job, case.n_replicas))
+        )
         error = model.mean_entropy_se_ * np.sqrt(case.n_replicas / 200)
         found["monte carlo error"].append(float(error))
     return {

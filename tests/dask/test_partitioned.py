@@ -162,7 +162,7 @@ def test_drawn_rows_are_all_that_replicas_see(client):
 def test_means_are_those_of_the_sample(client, monkeypatch):
     monkeypatch.setattr(reference, "SAMPLE_VALUES", 2 * 50)
     model = fit(chunked(), client)
-    numbers = reference.sample_of(model._run.table, model._run.plan.seed)
+    numbers = reference.sample_of(model._state.table, model._state.job.plan.seed)
     assert len(numbers) == 50
     assert model.mean_entropy_ == pytest.approx(np.asarray(model.entropy_)[numbers].mean())
     shares = np.asarray(model.memberships_)[numbers]
@@ -217,7 +217,7 @@ def test_float32_stays_float32(client):
     single = X.astype(np.float32)
     mine, local = fit(chunked(single), client), fit_locally(single)
     assert_allclose(mine.replica_centers_, local.replica_centers_, atol=1e-5)
-    assert mine._run.table.rows.dtype == np.float32
+    assert mine._state.table.rows.dtype == np.float32
     assert np.mean(np.asarray(mine.labels_) != local.labels_) < 0.01
 
 

@@ -17,6 +17,8 @@ from bbclust.dask.partitioned.reference import (
     reference_from,
 )
 from bbclust.dask.partitioned.table import rows_of, survey
+from bbclust.ensemble.assembly import make_plan, make_settings
+from bbclust.ensemble.engine_kmeans import EngineKMeans
 
 GENERATOR = np.random.default_rng(1)
 SIZES = (900, 1500, 600)
@@ -39,13 +41,16 @@ def table(session):
     return survey(session, model, rows_of(model, da.from_array(X, chunks=(170, 2)), reset=True))
 
 
-def cut_of(session, table, **settings):
-    return cluster_partitions(session, table, 3, 0, **{"max_iter": 300, "tolerance": 0, **settings})
+def rule_of(session, table, max_iter=300, tol=0.0):
+    settings = make_settings(
+        EngineKMeans(5, max_iter, tol), resampling="proper", prior_weight=0.5, weighting="weights"
+    )
+    return cluster_partitions(session, table, 3, make_plan(settings, table, seed=0))
 
 
 def test_full_passes_end_where_lloyd_stands_still(session, table, monkeypatch):
     monkeypatch.setattr(reference, "SAMPLE", 200)
-    rule = cut_of(session, table)
+    rule = rule_of(session, table)
     labels = rule.labels(X)
     means = [X[labels == k].mean(axis=0) for k in range(3)]
     assert_allclose(rule.centers, means, rtol=1e-12)
@@ -60,10 +65,10 @@ def cost(rule):
 
 def test_passes_stop_at_the_tolerance_and_at_max_iter(session, table, monkeypatch):
     monkeypatch.setattr(reference, "SAMPLE", 200)
-    assert cut_of(session, table).n_iter > 2
+    assert rule_of(session, table).n_iter > 2
     # one iteration on the sample, one pass
-    assert cut_of(session, table, max_iter=1).n_iter == 2
-    assert cut_of(session, table, tolerance=np.inf).n_iter == 2
+    assert rule_of(session, table, max_iter=1).n_iter == 2
+    assert rule_of(session, table, tol=np.inf).n_iter == 2
 
 
 def test_a_sample_of_all_rows_needs_no_passes(session, table, monkeypatch):
@@ -71,7 +76,7 @@ def test_a_sample_of_all_rows_needs_no_passes(session, table, monkeypatch):
         raise AssertionError
 
     monkeypatch.setattr(reference, "_pass", refuse)
-    cut_of(session, table)
+    rule_of(session, table)
 
 
 def test_an_empty_cluster_moves_to_the_row_farthest_from_its_centre(session, table):

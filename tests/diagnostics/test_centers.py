@@ -278,7 +278,7 @@ def test_centres_that_abstain_leave_the_others_alone():
     model = fit(X, n_clusters=5, n_draws=6, n_replicas=300)
     assert model.n_abstentions_ > 300
     intervals = model.centers_interval(0.8)
-    occupied = model._replicas.occupied
+    occupied = model._state.record.replicas.occupied
     for k in range(5):
         mine = model.replica_centers_[occupied[:, k], k, 0]
         assert intervals[k, 0, 0] >= mine.min() - 1e-9

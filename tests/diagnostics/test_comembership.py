@@ -1,5 +1,7 @@
 """Questions about pairs of rows, single replicas and the largest memberships."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -66,7 +68,7 @@ def test_comembership_counts_the_rows_of_fit_where_some_have_no_weight():
     weights = (np.arange(150) % 3).astype(float)
     model = BBC(3, n_replicas=60, random_state=0).fit(IRIS, sample_weight=weights)
     numbers = np.array([0, 1, 2, 51, 52, 53, 147, 148, 149])
-    np.testing.assert_allclose(model._run.rows(numbers), IRIS[numbers], rtol=1e-14)
+    np.testing.assert_allclose(model._state.record.rows.rows(numbers), IRIS[numbers], rtol=1e-14)
     labels = np.array(list(model.replica_labels(IRIS)))
     pairs = [[0, 1], [51, 147], [52, 149], [53, 148]]
     expected = [np.mean(labels[:, i] == labels[:, j]) for i, j in pairs]
@@ -147,6 +149,6 @@ def test_a_model_must_be_fitted_first(ask):
 )
 def test_without_the_rows_of_fit_the_model_says_so(ask):
     model = BBC(3, n_replicas=60, random_state=0).fit(IRIS)
-    del model._run
+    model._state = replace(model._state, source="file", record=None)
     with pytest.raises(AttributeError, match="needs the rows that were clustered"):
         ask(model)

@@ -27,8 +27,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bbclust import BBC, KSelector
 from bbclust.datasets import load_iris
-from bbclust.ensemble.adapted import pair_clusters
 from bbclust.ensemble.custom_clusterer import adapt
+from bbclust.stages.alignment import pair_clusters
 from bbclust.stages.bootstrap import draw_replica
 
 # Few replicas make votes coarse, and say so.
@@ -159,7 +159,7 @@ def test_a_clusterer_with_weights_gets_the_replicas_points_and_dirichlet_weights
         return (X[:, 0] > 3).astype(int)
 
     model = fit(BLOBS, clusterer, n_clusters=2, n_replicas=4)
-    run = model._run
+    run = model._state.record.job
     np.testing.assert_allclose(calls[0][0], BLOBS, atol=1e-14)
     np.testing.assert_array_equal(calls[0][1], np.ones(len(BLOBS)))
     for b, (points, weights) in enumerate(calls[1:]):
@@ -177,7 +177,7 @@ def test_a_clusterer_without_weights_gets_each_point_as_often_as_it_was_drawn(re
         return (X[:, 0] > 3).astype(int)
 
     model = fit(BLOBS, clusterer, n_replicas=4, resampling=resampling)
-    run = model._run
+    run = model._state.record.job
     assert run.plan.resampling.weighting == "resample"
     for b, points in enumerate(calls[1:]):
         drawn = draw_replica(run.table, run.prior, run.plan.resampling, run.plan.seed, b)
@@ -273,9 +273,10 @@ def test_a_cluster_without_a_partner_abstains_and_is_counted():
     assert model.n_abstained_votes_ > 0
     assert (model.n_votes_[left_out] < 5).all()
     assert (model.labels_ == np.repeat([0, 1, 2], [40, 30, 20])).all()
+    run = model._state.record.job
     drawn = sum(
-        len(draw_replica(model._run.table, None, model._run.plan.resampling, s, b).rows)
-        for s, b in ((model._run.plan.seed, b) for b in range(200))
+        len(draw_replica(run.table, None, run.plan.resampling, run.plan.seed, b).rows)
+        for b in range(200)
     )
     assert model.n_votes_.sum() + model.n_abstained_votes_ == drawn
 
@@ -464,7 +465,7 @@ def test_scikit_learns_kmeans_agrees_with_the_native_one():
     np.testing.assert_array_equal(adapted.memberships_, native.memberships_)
     apart = np.abs(adapted.replica_centers_ - native.replica_centers_).max(axis=(1, 2))
     assert (apart < 1e-9).mean() >= 0.9
-    run = native._run
+    run = native._state.record.job
     for b in range(100):
         replica = draw_replica(run.table, run.prior, run.plan.resampling, run.plan.seed, b)
         costs = [

@@ -63,8 +63,8 @@ def arrays_of(model):
     arrays = {name: value for name, value in vars(model).items() if isinstance(value, np.ndarray)}
     assert {"memberships_", "replica_centers_", "alignment_margin_"} <= arrays.keys()
     return arrays | {
-        "evaluation_labels": model._replicas.evaluation_labels,
-        "inertia": model._replicas.inertia,
+        "evaluation_labels": model._state.record.replicas.evaluation_labels,
+        "inertia": model._state.record.replicas.inertia,
         "entropies": np.array([model.mean_entropy_, model.max_pairwise_entropy_]),
         "errors": np.array([model.mean_entropy_se_, model.max_pairwise_entropy_se_]),
     }
@@ -112,7 +112,7 @@ def test_same_bits_when_only_a_sample_of_the_rows_is_evaluated(votes, dtype, mon
     X = np.random.default_rng(0).normal(size=(6000, 3)).astype(dtype)
     parameters = {"n_clusters": 4, "n_replicas": 8, "n_init": 1, "votes": votes}
     one = fit(X, **parameters)
-    assert one._replicas.evaluation_labels.shape == (8, 4096)
+    assert one._state.record.replicas.evaluation_labels.shape == (8, 4096)
     monkeypatch.setattr(ensemble, "block_size", lambda *_: 3)
     assert_same_bits(fit(X, n_jobs=2, **parameters), one)
 
@@ -142,16 +142,17 @@ def test_stopping_by_itself_equals_asking_for_as_many_replicas(variant):
 @variants
 def test_blocks_may_run_in_any_order(variant):
     model = fit(IRIS, **variant)
-    run = model._run
+    run = model._state.record.job
     blocks = [range(30, 37), range(11, 30), range(0, 1), range(1, 11)]
-    parts = {
-        block: run_block(run.table, run.reference, run.prior, run.plan, block) for block in blocks
-    }
+    parts = {block: run_block(run, block) for block in blocks}
     joined = join([parts[block] for block in sorted(blocks, key=lambda block: block.start)])
     for name in ("votes", "centers", "occupied", "margin", "inertia", "n_iter"):
-        expected = getattr(model._replicas, name)
+        expected = getattr(model._state.record.replicas, name)
         assert getattr(joined, name).tobytes() == expected.tobytes(), name
-    assert joined.evaluation_labels.tobytes() == model._replicas.evaluation_labels.tobytes()
+    assert (
+        joined.evaluation_labels.tobytes()
+        == model._state.record.replicas.evaluation_labels.tobytes()
+    )
 
 
 @dtypes

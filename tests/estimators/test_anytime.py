@@ -55,7 +55,7 @@ def test_a_fixed_number_has_one_entry_and_additions_have_one_more():
     assert model.mc_trace_["n_replicas"].tolist() == [100, 150]
     assert model.mc_trace_["mean_entropy_se"][0] == first["mean_entropy_se"][0]
     assert model.mc_trace_["mean_entropy_se"][1] == model.mean_entropy_se_
-    assert model.mc_trace_["max_membership_se"][1] == membership_se(model._votes).max()
+    assert model.mc_trace_["max_membership_se"][1] == membership_se(model._state.record.votes).max()
     model.fit(IRIS)
     assert model.mc_trace_["n_replicas"].tolist() == [100]
 
@@ -68,9 +68,9 @@ def test_one_replica_has_no_error_yet():
 def test_rows_that_none_drew_do_not_count_for_the_largest_error():
     with pytest.warns(UserWarning, match="drawn by none"):
         model = BBC(3, n_replicas=2, random_state=0).fit(IRIS)
-    drawn = model._replicas.votes.any(axis=1)
+    drawn = model._state.record.replicas.votes.any(axis=1)
     assert not drawn.all()
-    largest = membership_se(model._replicas.votes[drawn]).max()
+    largest = membership_se(model._state.record.replicas.votes[drawn]).max()
     assert model.mc_trace_["max_membership_se"].tolist() == [largest]
 
 

@@ -62,7 +62,8 @@ class Replicas:
     """Draws by the oracle, and its k-means from the same starts as the engine."""
 
     def __init__(self, model):
-        self.run, self.n_clusters, self.n_init = model._run, model.n_clusters, model.n_init
+        self.run = model._state.record.job
+        self.n_clusters, self.n_init = model.n_clusters, model.n_init
         self.seed, self.n = self.run.plan.seed, self.run.table.n
         self.reference = self.run.reference.centers - self.run.table.center
 
@@ -82,7 +83,7 @@ class Replicas:
             n_words = 4 * self.n_clusters * (2 + int(log(self.n_clusters)))
             raw = oracle.words(self.seed, oracle.SEEDING, n_words, start, b)
             starts.append(oracle.seed_centers(points, copies, self.n_clusters, raw))
-        tolerance = self.run.plan.tolerance
+        tolerance = self.run.plan.clusterer.replica_tolerance(self.run)
         best = oracle.kmeans(
             points, copies, starts, n_clusters=self.n_clusters, tolerance=tolerance
         )
@@ -439,7 +440,7 @@ def test_replicas_on_which_a_clusterer_fails_do_not_count():
             return super().fit_predict(X, y)
 
     model = BagClust2(3, clusterer=Moody(), n_replicas=60, max_exact_rows=50, random_state=0).fit(X)
-    assert 0 < len(model.ensemble_._replicas.failures) < 60
+    assert 0 < len(model.ensemble_._state.record.replicas.failures) < 60
     assert adjusted_rand_score(model.labels_, y) == 1
     assert model.transform(X).shape == (60, 3)
 

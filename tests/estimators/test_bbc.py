@@ -221,7 +221,7 @@ def test_rows_that_no_replica_drew_are_counted_named_and_voted_on_by_centres(see
     assert str(caught[0].message).startswith(f"{model.n_undrawn_} of 150 rows were drawn by none")
     assert caught[0].filename == __file__
 
-    never = ~model._replicas.votes.any(axis=1)
+    never = ~model._state.record.replicas.votes.any(axis=1)
     assert never.sum() == model.n_undrawn_
     assert (model.n_votes_[never] == 2).all()
     np.testing.assert_array_equal(model.memberships_[never], model.predict_proba(IRIS.data)[never])

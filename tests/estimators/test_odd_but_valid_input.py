@@ -313,7 +313,7 @@ def test_same_bits_for_any_container(layout, dtype, tmp_path):
     X = IRIS.astype(dtype)
     same = layout(X, tmp_path)
     plain, other = fit(X), fit(same)
-    assert other._run.table.rows.dtype == dtype
+    assert other._state.record.job.table.rows.dtype == dtype
     np.testing.assert_array_equal(other.memberships_, plain.memberships_)
     np.testing.assert_array_equal(other.replica_centers_, plain.replica_centers_)
     np.testing.assert_array_equal(other.reference_centers_, plain.reference_centers_)
@@ -324,7 +324,7 @@ def test_same_bits_for_any_container(layout, dtype, tmp_path):
 def test_other_numbers_are_taken_as_float64(dtype):
     X = np.random.default_rng(0).integers(0, 100, size=(60, 3)).astype(dtype)
     given, floats = fit(X), fit(X.astype(np.float64))
-    assert given._run.table.rows.dtype == np.float64
+    assert given._state.record.job.table.rows.dtype == np.float64
     np.testing.assert_array_equal(given.memberships_, floats.memberships_)
     np.testing.assert_array_equal(given.replica_centers_, floats.replica_centers_)
 
@@ -340,7 +340,7 @@ def test_lists_are_taken_as_tables():
 
 def test_float32_stays_float32_and_finds_the_same():
     narrow, wide = fit(IRIS.astype(np.float32)), fit(IRIS)
-    assert narrow._run.table.rows.dtype == np.float32
+    assert narrow._state.record.job.table.rows.dtype == np.float32
     assert narrow.memberships_.dtype == narrow.replica_centers_.dtype == np.float64
     np.testing.assert_allclose(narrow.reference_centers_, wide.reference_centers_, rtol=1e-6)
     assert narrow.mean_entropy_ == pytest.approx(wide.mean_entropy_, abs=0.02)

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -312,7 +313,7 @@ def test_voters_that_are_not_centres_are_refused(model, tmp_path):
 
     other = clone(model)
     vars(other).update(vars(model))
-    other._predictors = OtherVoters()
+    other._state = replace(model._state, predictors=OtherVoters())
     with pytest.raises(ValueError, match="holds centres only"):
         other.save(tmp_path / "model.bbc")
     assert os.listdir(tmp_path) == []

@@ -12,10 +12,14 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from bbclust import BBC, KSelector, checkpoint, stability
+from bbclust import BBC, KSelector
 from bbclust.datasets import make_paper_dataset
+from bbclust.io.archive import Archive, read_archive, write_archive
 from bbclust.priors import ElicitedPrior, GaussianMixture, KernelPrior, MixturePrior
+from bbclust.selection import checkpoint
+from bbclust.selection import grid as stability
 from bbclust.selection.checkpoint import digest
+from bbclust.version import RESULTS
 
 X = make_paper_dataset(1, random_state=0).data
 N_CELLS = 2 * 2 * (1 + 2 + 2)  # K's, scales; data, half-samples, null data
@@ -44,7 +48,7 @@ def counted(monkeypatch):
     """The cells and references that are computed, not found."""
     computed = []
     with monkeypatch.context() as patch:
-        for name in ("run_cell", "cluster_reference"):
+        for name in ("run_cell", "find_reference"):
             function = getattr(stability, name)
 
             def count(*arguments, name=name, function=function, **keywords):
@@ -132,7 +136,7 @@ def test_a_run_stopped_after_any_cell_goes_on_to_the_same_bits(
     with counted(monkeypatch) as computed:
         assert results(select(tmp_path)) == uninterrupted
     assert computed.count("run_cell") == N_CELLS - after
-    assert computed.count("cluster_reference") == N_CELLS // 2 - (after + 1) // 2
+    assert computed.count("find_reference") == N_CELLS // 2 - (after + 1) // 2
 
 
 def test_a_run_may_be_stopped_many_times(uninterrupted, tmp_path):
@@ -148,7 +152,7 @@ def test_a_run_may_be_stopped_many_times(uninterrupted, tmp_path):
 
 
 def test_a_run_stopped_within_a_cell_starts_that_cell_again(uninterrupted, tmp_path, monkeypatch):
-    for where in ("run_cell", "cluster_reference"):
+    for where in ("run_cell", "find_reference"):
         with monkeypatch.context() as patch:
             calls, function = [], getattr(stability, where)
 
@@ -325,7 +329,7 @@ def test_cells_in_the_wrong_place_are_not_used(folder, uninterrupted, tmp_path, 
     swap(folder / "half-2/k2.reference", folder / "half-2/k2-s1.0.cell")
     with counted(monkeypatch) as computed:
         assert results(select(folder)) == uninterrupted
-    assert (computed.count("run_cell"), computed.count("cluster_reference")) == (5, 3)
+    assert (computed.count("run_cell"), computed.count("find_reference")) == (5, 3)
 
 
 def test_cells_of_another_run_are_not_used(folder, tmp_path, uninterrupted):
@@ -386,11 +390,27 @@ def test_other_versions_and_instruction_sets_are_refused(name, folder, monkeypat
         select(folder)
 
 
+@pytest.mark.parametrize("results", ["1", None])
+def test_cells_whose_results_differ_are_refused_in_a_sentence(results, folder, monkeypatch):
+    """A number that an earlier bbclust wrote, or none at all, as 0.1.0 did at first."""
+    now = read_archive(folder / "settings", "checkpoint", 2)
+    before = {name: value for name, value in now.header.items() if name != "results"}
+    if results is not None:
+        before["results"] = results
+    write_archive(folder / "settings", Archive("checkpoint", 1, before, {}))
+    files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(ValueError, match="by a bbclust whose results differ") as raised:
+        select(folder)
+    assert str(raised.value).endswith("give another folder, or delete this one to start afresh.")
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == files
+
+
 def test_the_instruction_set_and_version_are_part_of_the_fingerprint(tmp_path):
     select(tmp_path)
-    header = checkpoint.read_archive(tmp_path / "settings", "checkpoint", 1).header
+    header = checkpoint.read_archive(tmp_path / "settings", "checkpoint", 2).header
     assert header["instruction set"] in ("portable", "avx2", "avx512")
     assert header["bbclust"].count(".") == 2
+    assert header["results"] == str(RESULTS)
 
 
 def test_a_run_without_a_number_cannot_go_on(tmp_path):

@@ -20,7 +20,7 @@ def fit(number, **parameters):
 
 
 def run_oracle(model, draw, **parameters):
-    run = model._run
+    run = model._state.record.job
     return oracle.run(
         run.table.rows,
         run.reference.labels,
@@ -28,8 +28,8 @@ def run_oracle(model, draw, **parameters):
         run.prior,
         seed=run.plan.seed,
         n_replicas=model.n_replicas_,
-        n_init=run.plan.n_init,
-        tolerance=run.plan.tolerance,
+        n_init=run.plan.clusterer.n_init,
+        tolerance=run.plan.clusterer.replica_tolerance(run),
         n_draws=run.plan.resampling.n_draws,
         prior_weight=run.plan.resampling.prior_weight,
         draw=draw,
@@ -38,13 +38,13 @@ def run_oracle(model, draw, **parameters):
 
 
 def engine_draws(model):
-    run = model._run
+    run = model._state.record.job
     return lambda b: draw_replica(run.table, run.prior, run.plan.resampling, run.plan.seed, b)
 
 
 def numpy_draws(model, generator):
     """Algorithm 1 by numpy's own generators."""
-    run = model._run
+    run = model._state.record.job
     rows, resampling = run.table.rows, run.plan.resampling
     n, m, omega = len(rows), resampling.n_draws, resampling.prior_weight
 
@@ -68,10 +68,13 @@ def numpy_draws(model, generator):
 def test_same_draws_give_the_oracles_result(number):
     model = fit(number)
     expected = run_oracle(model, engine_draws(model))
-    np.testing.assert_array_equal(model._replicas.votes, expected.votes)
+    np.testing.assert_array_equal(model._state.record.replicas.votes, expected.votes)
     np.testing.assert_allclose(model.alignment_margin_, expected.margin, atol=1e-12)
     np.testing.assert_allclose(
-        model.replica_centers_ - model._run.table.center, expected.centers, rtol=1e-8, atol=1e-8
+        model.replica_centers_ - model._state.record.job.table.center,
+        expected.centers,
+        rtol=1e-8,
+        atol=1e-8,
     )
     assert model.mean_entropy_ == pytest.approx(expected.mean_entropy, rel=1e-9)
     assert model.max_pairwise_entropy_ == pytest.approx(expected.max_pairwise_entropy, rel=1e-9)
@@ -80,7 +83,7 @@ def test_same_draws_give_the_oracles_result(number):
 def test_same_draws_give_the_oracles_result_when_centers_vote():
     model = fit(3, votes="all", n_draws=60)
     expected = run_oracle(model, engine_draws(model), vote_on_all=True)
-    np.testing.assert_array_equal(model._replicas.votes, expected.votes)
+    np.testing.assert_array_equal(model._state.record.replicas.votes, expected.votes)
     np.testing.assert_allclose(model.alignment_margin_, expected.margin, atol=1e-12)
     assert model.max_pairwise_entropy_ == pytest.approx(expected.max_pairwise_entropy, rel=1e-9)
 
@@ -108,7 +111,7 @@ def test_starts_screened_on_a_sample_are_as_good_and_as_unstable_as_those_on_all
     X = np.random.default_rng(0).normal(size=(2000, 8))
     model = BBC(6, n_replicas=60, random_state=0).fit(X)
     expected = run_oracle(model, engine_draws(model))
-    assert model._replicas.inertia.mean() < 1.002 * np.mean(expected.inertia)
+    assert model._state.record.replicas.inertia.mean() < 1.002 * np.mean(expected.inertia)
     error = np.sqrt(2) * model.mean_entropy_se_
     assert abs(model.mean_entropy_ - expected.mean_entropy) < 6 * error
     error = np.sqrt(2) * model.max_pairwise_entropy_se_
@@ -121,7 +124,7 @@ def test_replicas_with_fewer_distinct_points_than_clusters_abstain():
         warnings.simplefilter("ignore", UserWarning)
         model = BBC(6, n_replicas=50, prior_weight=0.0, n_draws=8, random_state=0).fit(X)
     assert model.n_abstentions_ > 0
-    occupied = model._replicas.occupied
+    occupied = model._state.record.replicas.occupied
     assert model.n_abstentions_ == (~occupied).sum()
     where = np.argwhere(~occupied)
     for b, k in where:

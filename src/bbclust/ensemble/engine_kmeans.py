@@ -66,14 +66,16 @@ class EngineKMeans:
         """Squared shift at which the reference's k-means stops, as scikit-learn's does."""
         return self.tol * mean_variance
 
-    def replica_tolerance(self, mean_variance: float, size: int, n_draws: int) -> float:
-        """Squared shift of the centres (``size`` numbers) at which a replica's k-means stops.
+    def replica_tolerance(self, job: Job) -> float:
+        """Squared shift of the centres at which a replica's k-means stops.
 
         Replicas start at the reference, so one that stops early looks too much like it. Resampling
-        moves the centres by some ``size / n_draws`` variances, and a thousandth of that is the most
-        that is left open, whatever ``tol`` allows.
+        moves the centres, K d numbers, by some ``K d / n_draws`` variances, and a thousandth of
+        that is the most that is left open, whatever ``tol`` allows.
         """
-        return min(self.tol, 1e-3 * size / n_draws) * mean_variance
+        size = job.n_clusters * job.table.d
+        most = 1e-3 * size / job.plan.resampling.n_draws
+        return min(self.tol, most) * job.plan.mean_variance
 
     def run_block(self, job: Job, replicas: range, *, n_jobs: int = 1) -> Replicas:
         """Draw, cluster, align and count the votes of some replicas."""
@@ -101,9 +103,7 @@ class EngineKMeans:
             evaluation_rows=plan.evaluation_rows,
             n_init=self.n_init,
             max_iter=self.max_iter,
-            tolerance=self.replica_tolerance(
-                plan.mean_variance, n_clusters * table.d, plan.resampling.n_draws
-            ),
+            tolerance=self.replica_tolerance(job),
             first=replicas.start,
             n_threads=n_jobs,
             votes=found.votes,

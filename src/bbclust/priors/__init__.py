@@ -17,8 +17,6 @@ from bbclust.priors.kernel import KernelDensity, KernelPrior
 from bbclust.priors.mixture import MixturePrior
 from bbclust.priors.model import CarriedMixture, ModelPrior
 from bbclust.priors.sampler import SampledDistribution, SampledFunction, SamplerPrior
-from bbclust.priors.scales import needs_rows as needs_rows
-from bbclust.priors.scales import prepare_scales as prepare_scales
 from bbclust.priors.student import StudentMixture, StudentMixturePrior
 
 __all__ = [
