@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bbclust.priors.density import add_by_rank, on_support, rounding, support_of, whitened
+from bbclust.stages.bootstrap import MixtureArrays
 from bbclust.stages.table import Floats
 
 Array = npt.NDArray[np.float64]
@@ -68,6 +69,16 @@ class GaussianMixture:
         """A bound on all standard deviations."""
         largest = float(np.abs(self.factor_rows).max(initial=0.0))
         return largest * float(np.sqrt(self.n_features))
+
+    def engine_mixture(self) -> MixtureArrays:
+        """The mixture as the engine draws from it."""
+        return MixtureArrays(
+            self.cumulative_weights,
+            self.means,
+            self.factor_rows,
+            self.factor_offsets,
+            self.largest_factor,
+        )
 
     def scaled(self, scale: float) -> GaussianMixture:
         """The mixture with covariances multiplied by ``scale``."""
