@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bbclust.priors.density import add_by_rank, on_support, rounding, support_of, whitened
+from bbclust.priors.storage import PlainData, require, stored_as
 from bbclust.stages.bootstrap import MixtureArrays
 from bbclust.stages.table import Floats
 
@@ -18,6 +19,7 @@ Array = npt.NDArray[np.float64]
 MAX_LISTED = 10  # components or columns that descriptions spell out
 
 
+@stored_as("GaussianMixture")
 @dataclass(frozen=True)
 class GaussianMixture:
     """A mixture of Gaussians, any of which may be singular.
@@ -79,6 +81,39 @@ class GaussianMixture:
             self.factor_offsets,
             self.largest_factor,
         )
+
+    def to_plain_data(self) -> PlainData:
+        """Weights, means, and all factors one below the other."""
+        arrays = {
+            "weights": self.weights,
+            "means": self.means,
+            "factor_rows": self.factor_rows,
+            "factor_offsets": self.factor_offsets,
+        }
+        return PlainData(arrays, {})
+
+    @classmethod
+    def from_plain_data(cls, data: PlainData, n_features: int) -> GaussianMixture:
+        """The mixture that a file describes."""
+        means, rows = data.arrays["means"], data.arrays["factor_rows"]
+        require(means.ndim == rows.ndim == 2 and len(means) > 0, "its prior has no component")
+        data.array("means", "<f8", (len(means), n_features))
+        data.array("factor_rows", "<f8", (len(rows), n_features))
+        weights = data.array("weights", "<f8", (len(means),))
+        offsets = data.array("factor_offsets", "<i8", (len(means) + 1,))
+        finite = all(bool(np.isfinite(values).all()) for values in (weights, means, rows))
+        require(finite, "its prior is not finite")
+        with np.errstate(over="ignore"):
+            total = float(weights.sum())
+        possible = bool((weights >= 0).all()) and 0 < total < np.inf
+        require(possible, "its prior has impossible weights")
+        ranks = np.diff(offsets)
+        one_after_the_other = offsets[0] == 0 and offsets[-1] == len(rows) and (ranks >= 0).all()
+        require(
+            bool(one_after_the_other and (ranks <= n_features).all()),
+            "the components of its prior overlap",
+        )
+        return GaussianMixture(weights, means, tuple(np.split(rows, offsets[1:-1])))
 
     def scaled(self, scale: float) -> GaussianMixture:
         """The mixture with covariances multiplied by ``scale``."""

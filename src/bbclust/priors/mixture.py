@@ -57,6 +57,8 @@ class MixturePrior:
            [ 4. ,  4. ]])
     """
 
+    needs_rows = False
+
     def __init__(
         self,
         weights: Sequence[float] | Array,

@@ -125,6 +125,8 @@ class SamplerPrior:
     Distribution of scipy: gamma(2), gamma(2)
     """
 
+    needs_rows = False
+
     def __init__(self, sampler: Any) -> None:
         self.sampler = sampler
         self._prepared = _prepare(sampler)
