@@ -53,7 +53,7 @@ class Cubes:
         edge = data.details["edge"]
         if not (type(edge) is float and 0 < edge < np.inf):
             raise ValueError(f"its cubes have edges of {edge!r}")
-        return cls(edge, data.array("centers", "<f8", (len(data.arrays["centers"]), n_features)))
+        return cls(edge, data.array("centers", "<f8", (None, n_features)))
 
 
 def fit(prior):
@@ -175,9 +175,15 @@ CENTERS = np.zeros((2, 3))
         ({"centers": CENTERS}, {"edge": -1.0}, "its cubes have edges of -1.0"),
         ({"centers": CENTERS}, {}, "its prior is not complete"),
         ({}, {"edge": 1.0}, "its prior is not complete"),
-        ({"centers": CENTERS[:, :2]}, {"edge": 1.0}, r"an array has shape \(2, 2\), not \(2, 3\)"),
+        (
+            {"centers": CENTERS[:, :2]},
+            {"edge": 1.0},
+            r"an array has shape \(2, 2\), not \(None, 3\)",
+        ),
         ({"centers": CENTERS.astype(int)}, {"edge": 1.0}, "an array is of int64, not <f8"),
-        ({"centers": np.array(1.0)}, {"edge": 1.0}, r"its prior cannot be restored \(TypeError\)"),
+        ({"centers": np.array(1.0)}, {"edge": 1.0}, r"an array has shape \(\), not"),
+        ({"centers": CENTERS + np.inf}, {"edge": 1.0}, "its prior is not finite"),
+        ({"centers": None}, {"edge": 1.0}, r"its prior cannot be restored \(AttributeError\)"),
         ({"centers": CENTERS, "more": CENTERS}, {"edge": 1.0}, "an array that no model has"),
     ],
 )

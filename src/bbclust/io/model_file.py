@@ -30,8 +30,6 @@ from bbclust.priors.storage import is_storable, restore_prior, stored_kind
 from bbclust.validation import MAX_CLUSTERS
 from bbclust.version import __version__
 
-Array = npt.NDArray[np.float64]
-
 SCHEMA = 1
 PRECISIONS = ("float64", "float32")
 

@@ -9,6 +9,7 @@ from bbclust.priors.covariances import FORMS, ClusterMoments, cluster_factors
 from bbclust.priors.gaussian import GaussianMixture
 from bbclust.stages.kmeans import Partition
 from bbclust.stages.table import Floats
+from bbclust.validation import check_choice
 
 
 class ElicitedPrior:
@@ -48,10 +49,7 @@ class ElicitedPrior:
     needs_rows = False
 
     def __init__(self, covariance: str = "empirical") -> None:
-        if covariance not in FORMS:
-            known = ", ".join(repr(form) for form in FORMS)
-            raise ValueError(f"covariance must be one of {known}, got {covariance!r}.")
-        self.covariance = covariance
+        self.covariance = check_choice("covariance", covariance, FORMS)
 
     def __repr__(self) -> str:
         if self.covariance == "empirical":

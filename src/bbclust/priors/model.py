@@ -17,9 +17,7 @@ from bbclust.priors.matching import completed, nearest_pairs, pairs_within_sprea
 from bbclust.priors.storage import PlainData, require, stored_as
 from bbclust.stages.kmeans import Partition, partition_from_labels
 from bbclust.stages.random_streams import Stage, stream_generator
-from bbclust.stages.table import Floats, make_table
-
-Array = npt.NDArray[np.float64]
+from bbclust.stages.table import Array, Floats, make_table
 
 SKETCH_DRAWS = 10_000
 _IMPOSSIBLE = "its prior is of an impossible kind"

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bbclust.stages.kmeans import Partition
-from bbclust.stages.table import Floats
-
-Array = npt.NDArray[np.float64]
+from bbclust.stages.table import Array, Floats
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, Protocol, TypeGuard, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from bbclust.priors.contract import PreparedPrior
+
 
 class PlainData(NamedTuple):
     """A prior as a file holds it.
@@ -28,18 +30,20 @@ class PlainData(NamedTuple):
     arrays: dict[str, npt.NDArray[Any]]
     details: dict[str, Any]
 
-    def array(self, name: str, dtype: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        """One of the arrays; ValueError if it is of another type or shape."""
+    def array(self, name: str, dtype: str, shape: tuple[int | None, ...]) -> npt.NDArray[Any]:
+        """One of the arrays, checked: its type, its shape (None: any length), finite numbers."""
         values = self.arrays[name]
         require(values.dtype == np.dtype(dtype), f"an array is of {values.dtype}, not {dtype}")
-        require(values.shape == shape, f"an array has shape {values.shape}, not {shape}")
+        fits = values.ndim == len(shape) and all(
+            wanted in (None, length) for wanted, length in zip(shape, values.shape, strict=True)
+        )
+        require(fits, f"an array has shape {values.shape}, not {shape}")
+        require(bool(np.isfinite(values).all()), "its prior is not finite")
         return values
 
 
-class StorablePrior(Protocol):
+class StorablePrior(PreparedPrior, Protocol):
     """A prepared prior that model files hold."""
-
-    def sample(self, n: int, generator: np.random.Generator) -> npt.NDArray[np.float64]: ...
 
     def to_plain_data(self) -> PlainData:
         """All that the prior is made of."""

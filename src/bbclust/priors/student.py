@@ -7,18 +7,15 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln
 
-from bbclust.priors.covariances import ClusterMoments, semidefinite_factor
+from bbclust.priors.covariances import ClusterMoments
 from bbclust.priors.elicited import ElicitedPrior
 from bbclust.priors.gaussian import GaussianMixture
 from bbclust.priors.stated import check_components
 from bbclust.priors.storage import PlainData, require, stored_as
 from bbclust.stages.kmeans import Partition
-from bbclust.stages.table import Floats
-
-Array = npt.NDArray[np.float64]
+from bbclust.stages.table import Array, Floats
 
 
 @stored_as("StudentMixture")
@@ -170,9 +167,7 @@ class StudentMixturePrior:
                 f"{' and '.join(missing)} of the prior are missing: "
                 "give weights, means and scales, or none of them to have them elicited."
             )
-        checked = check_components(weights, means, scales, name="scales")
-        factors = tuple(semidefinite_factor(matrix) for matrix in checked.matrices)
-        self.stated = GaussianMixture(checked.weights, checked.means, factors)
+        self.stated = check_components(weights, means, scales, name="scales").mixture()
 
     def __repr__(self) -> str:
         if self.stated is None:
