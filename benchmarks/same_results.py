@@ -162,7 +162,7 @@ def on_dask() -> Iterator[tuple[str, Callable[[], Any]]]:
 
     large = blobs(9_000, 3, 4)
     partitioned = da.from_array(large, chunks=(1_700, 3))
-    some = dict(n_replicas=40, random_state=0)
+    some = {"n_replicas": 40, "random_state": 0}
     yield "DaskBBC in memory", lambda: DaskBBC(4, **some).fit(large)
     yield "DaskBBC KMeans", lambda: DaskBBC(3, clusterer=KMeans(n_init=1), **some).fit(IRIS)
     yield "DaskBBC added", lambda: DaskBBC(4, **some).fit(large).add_replicas(30)

@@ -16,12 +16,12 @@ from bbclust.version import __version__
 
 if TYPE_CHECKING:
     from bbclust.baselines import gap_statistic
+    from bbclust.ensemble.proper_bootstrap import proper_bayesian_bootstrap
     from bbclust.estimators.bagclust import BagClust1, BagClust2
     from bbclust.estimators.bbc import BBC
     from bbclust.estimators.fuzzy_c_means import FuzzyCMeans
     from bbclust.estimators.load_model import load_model
     from bbclust.selection.k_selector import KSelector
-    from bbclust.stages.bootstrap import proper_bayesian_bootstrap
     from bbclust.stages.entropies import entropy, pairwise_entropy
 
 __all__ = [
@@ -50,7 +50,7 @@ _HOMES = {
     "gap_statistic": "baselines",
     "load_model": "estimators.load_model",
     "pairwise_entropy": "stages.entropies",
-    "proper_bayesian_bootstrap": "stages.bootstrap",
+    "proper_bayesian_bootstrap": "ensemble.proper_bootstrap",
 }
 _SUBMODULES = ("baselines", "dask", "datasets", "plots", "priors", "report")
 

@@ -15,7 +15,14 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from bbclust.stages.table import Floats, Table, WeightedRows, count_distinct_rows, make_table
+from bbclust.stages.table import (
+    Floats,
+    Table,
+    WeightedRows,
+    count_distinct_rows,
+    largest_distance,
+    make_table,
+)
 
 MAX_CLUSTERS = 32_767  # labels of evaluation points are kept in 16 bits
 
@@ -247,9 +254,7 @@ def split_by_weight(X: Floats, weights: npt.NDArray[np.float64] | None) -> Weigh
 def check_reach(largest: float, dtype: Any, n_features: int) -> None:
     """Refuse a largest distance from the mean whose square the type cannot hold."""
     limits = np.finfo(dtype)
-    # squared distances between two points, summed over sixty-four of them in the rows' type
-    square = 4 * largest * largest * n_features * 64
-    if square > float(limits.max):
+    if not largest < largest_distance(dtype, n_features):
         raise ValueError(
             f"X holds numbers as far as {largest:g} from their mean, whose squares overflow "
             f"{limits.dtype}: rescale the columns."

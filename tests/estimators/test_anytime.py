@@ -13,7 +13,7 @@ from bbclust import BBC, BagClust1, KSelector, load_model
 from bbclust.datasets import load_iris
 from bbclust.ensemble import run as ensemble
 from bbclust.estimators.sklearn_callbacks import N_STEPS
-from bbclust.stages.voting import membership_se
+from bbclust.stages.monte_carlo import membership_se
 
 IRIS = load_iris().data
 

@@ -22,7 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bbclust import BBC, BagClust1, BagClust2, KSelector, load_model
 from bbclust.datasets import load_iris, make_paper_dataset
-from bbclust.diagnostics.dissimilarity import (
+from bbclust.diagnostics.comembership import (
     cluster_by_linkage,
     fill_dissimilarity,
     mean_to_landmarks,

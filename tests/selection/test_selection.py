@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bbclust import BBC, KSelector, entropy, pairwise_entropy
 from bbclust.datasets import load_iris, make_paper_dataset, make_uniform_square
+from bbclust.ensemble.job import Job
 from bbclust.ensemble.run import run_replicas
 from bbclust.priors import ElicitedPrior
 from bbclust.selection.criteria import CRISP_BITS, Scores, score, tied
@@ -18,16 +19,14 @@ from bbclust.selection.grid import (
     GridSettings,
     entropy_floor,
     join_grids,
-    make_grid_plan,
     merge,
-    run_grid,
 )
 from bbclust.selection.k_selector import MAX_SAMPLE, default_n_draws
 from bbclust.selection.null_data import draw_null
-from bbclust.stages.bootstrap import Resampling
 from bbclust.stages.entropies import pair_doubts
+from bbclust.stages.monte_carlo import pair_doubt_influence, standard_error
 from bbclust.stages.table import make_table
-from bbclust.stages.voting import count_votes, memberships, pair_doubt_influence, standard_error
+from bbclust.stages.voting import count_votes, memberships
 
 QUICK = BBC(n_replicas=60, n_init=2)
 
@@ -47,9 +46,12 @@ def select(X, **parameters):
 
 
 def grid_of(X, k_values=(2, 3, 4), scales=(1.0, 2.0), n_draws=60, n_replicas=80, seed=3, n_jobs=1):
-    settings = GridSettings(Resampling(n_draws), n_replicas, n_init=2)
-    job = GridJob(make_table(X), k_values, scales, ElicitedPrior(), settings, seed)
-    return run_grid(job, n_jobs=n_jobs)
+    return grid_job(X, k_values, scales, n_draws, n_replicas, seed).run(n_jobs=n_jobs)
+
+
+def grid_job(X, k_values=(2,), scales=(1.0,), n_draws=60, n_replicas=80, seed=3):
+    settings = GridSettings(BBC(n_init=2)._settings(), n_replicas, n_draws)
+    return GridJob(make_table(X), k_values, scales, settings, seed)
 
 
 # --- the grid -------------------------------------------------------------------------------------
@@ -59,11 +61,11 @@ def test_cells_measure_the_votes_of_all_rows():
     X = make_paper_dataset(1, random_state=0).data
     grid = grid_of(X)
     table = make_table(X)
-    plan = make_grid_plan(table, GridSettings(Resampling(60), 80, n_init=2), 3)
+    plan = replace(grid_job(X).plan, votes="all")
     for i, cell in enumerate(grid.cells):
         reference = grid.references[i // 2]
         prior = ElicitedPrior().prepare(X, reference, cell.prior_scale)
-        replicas = run_replicas(table, reference, prior, replace(plan, votes="all"), range(80))
+        replicas = run_replicas(Job(table, reference, prior, plan), range(80))
         u = memberships(replicas.votes)
         assert cell.mean_entropy == pytest.approx(entropy(u).mean(), rel=1e-9)
         pairwise = pairwise_entropy(u)

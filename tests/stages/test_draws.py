@@ -16,9 +16,10 @@ from scipy import stats
 
 from bbclust import proper_bayesian_bootstrap
 from bbclust.priors import GaussianMixture, MixturePrior
-from bbclust.stages.bootstrap import Resampling, draw_replica, drawn_rows
+from bbclust.stages.bootstrap import Resampling, draw_from_prior, draw_replica, drawn_rows
 from bbclust.stages.random_streams import root_seed
-from bbclust.stages.table import make_table
+from bbclust.stages.table import largest_distance, make_table
+from bbclust.validation import check_reach
 
 Z = 6.0
 
@@ -94,6 +95,50 @@ def test_a_drawn_row_that_is_not_there_is_an_error(table):
     part = replace(table, rows=table.rows[numbers], numbers=numbers, n_whole=table.n)
     with pytest.raises(IndexError, match="not among those given"):
         draw_replica(part, None, resampling, seed=9, replica=0)
+
+
+class HandsOver:
+    """Another class than a mixture, with the arrays of one."""
+
+    def __init__(self, mixture):
+        self.engine_mixture = mixture.engine_mixture
+
+    def sample(self, n, generator):
+        raise AssertionError
+
+
+class SamplesItself(GaussianMixture):
+    """A subclass is drawn by the engine all the same, whatever its own method does."""
+
+    def sample(self, n, generator):
+        raise AssertionError
+
+
+def test_the_engine_draws_from_whatever_hands_over_its_arrays(table):
+    mixture, resampling = mixture_for(table.d), Resampling(n_draws=40)
+    expected = draw_replica(table, mixture, resampling, seed=9, replica=4)
+    itself = SamplesItself(mixture.weights, mixture.means, mixture.factors)
+    for prior in (HandsOver(mixture), itself):
+        assert draw_from_prior(table, prior, resampling, 9, range(2)) is None
+        for one, other in zip(draw_replica(table, prior, resampling, 9, 4), expected, strict=True):
+            assert_equal(one, other)
+
+
+@pytest.mark.parametrize("d", [1, 5, 300])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_and_draws_have_one_limit_below_which_squares_are_finite(d, dtype):
+    limit = largest_distance(dtype, d)
+    table = make_table(np.zeros((2, d), dtype=dtype))
+    near, far = (
+        SimpleNamespace(sample=lambda n, _, r=r: np.full((n, d), r * limit)) for r in (0.999, 1)
+    )
+    drawn = draw_from_prior(table, near, Resampling(64, 0.99), 0, range(1)).points
+    assert np.isfinite(np.square(drawn + drawn).sum(dtype=dtype))
+    check_reach(0.999 * limit, dtype, d)
+    with pytest.raises(ValueError, match="whose squares overflow"):
+        draw_from_prior(table, far, Resampling(64, 0.99), 0, range(1))
+    with pytest.raises(ValueError, match="whose squares overflow"):
+        check_reach(limit, dtype, d)
 
 
 def test_second_resampling_gives_whole_numbers_with_the_weights_as_expectation():

@@ -9,16 +9,13 @@ from hypothesis.extra import numpy as hnp
 
 from bbclust import entropy, pairwise_entropy
 from bbclust.stages.entropies import worst_pair
-from bbclust.stages.voting import (
-    count_votes,
+from bbclust.stages.monte_carlo import (
     mean_entropy_influence,
     membership_se,
-    memberships,
-    nearest_center,
     pairwise_entropy_influence,
     standard_error,
-    vote_by_centers,
 )
+from bbclust.stages.voting import count_votes, memberships, nearest_center, vote_by_centers
 
 VOTES = hnp.arrays(
     np.int32,

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from bbclust.priors.covariances import semidefinite_factor
 from bbclust.priors.density import support_of, whitened
+from bbclust.stages.table import Array
 
-Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 

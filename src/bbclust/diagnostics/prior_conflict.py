@@ -33,9 +33,8 @@ import numpy.typing as npt
 from scipy.special import betainc, chdtrc, gammainc, gammaincc
 
 from bbclust.priors.covariances import effective_size, weighted_gram
+from bbclust.stages.table import Array
 from bbclust.stages.voting import nearest_center
-
-Array = npt.NDArray[np.float64]
 
 LEVEL = 0.05
 FAR = 0.5

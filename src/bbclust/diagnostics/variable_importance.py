@@ -25,9 +25,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import entr
 
-from bbclust.stages.table import Floats
+from bbclust.stages.table import Array, Floats
 
-Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 MAX_BINS = 64

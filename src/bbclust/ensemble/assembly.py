@@ -15,11 +15,9 @@ import numpy.typing as npt
 
 from bbclust.ensemble.job import Clusterer, Plan
 from bbclust.priors import ElicitedPrior, PreparedPrior, Prior, prepare_scales
-from bbclust.priors.covariances import ClusterMoments
 from bbclust.stages.bootstrap import Resampling
 from bbclust.stages.kmeans import Partition
 from bbclust.stages.random_streams import Stage, fixed_sample
-from bbclust.stages.table import Floats
 
 MAX_EVALUATION_POINTS = 4096
 
@@ -110,14 +108,18 @@ def cluster_order(
 
 def prepare_priors(
     settings: ReplicaSettings,
-    rows: Floats | ClusterMoments,
+    rows: Any,
     reference: Partition,
     scales: Sequence[float],
 ) -> list[PreparedPrior | None]:
-    """F0 at every scale, from the rows that are in a cluster; None for a bootstrap without."""
+    """F0 at every scale, None for a bootstrap without.
+
+    ``rows`` are those of the reference, in the units of the data; for a prior that does not need
+    them, :class:`~bbclust.priors.covariances.ClusterMoments` will do.
+    """
     if not settings.uses_prior:
         return [None] * len(scales)
     clustered, partition = reference.without_noise()
-    inside = rows if clustered.all() else rows[clustered]  # type: ignore[index]
+    inside = rows if clustered.all() else rows[clustered]
     n_features = reference.centers.shape[1]
     return [*prepare_scales(settings.prior, inside, partition, scales, n_features)]

@@ -18,7 +18,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from bbclust import validation as check
-from bbclust.diagnostics.dissimilarity import (
+from bbclust.diagnostics.comembership import (
     cluster_by_linkage,
     fill_dissimilarity,
     mean_among_landmarks,

@@ -41,6 +41,9 @@ class ArchiveError(ValueError):
     """A file that is not what it should be: damaged, edited, of another kind, or too new."""
 
 
+SealedFileError = ArchiveError  # its name in version 0.1.0
+
+
 @dataclass(frozen=True)
 class Archive:
     """What an archive holds.

@@ -25,14 +25,16 @@ from bbclust.io.archive import (
     require,
     write_archive,
 )
-from bbclust.io.prior_file import StoredPrior, prior_arrays, prior_details, prior_of
+from bbclust.priors import PlainData, StorablePrior
+from bbclust.priors.storage import is_storable, restore_prior, stored_kind
 from bbclust.validation import MAX_CLUSTERS
 from bbclust.version import __version__
 
-Array = npt.NDArray[np.float64]
-
 SCHEMA = 1
 PRECISIONS = ("float64", "float32")
+
+_PRIOR = "prior_"  # begins the names of its arrays
+_UNNAMED_KIND = "GaussianMixture"  # the prior of a file that names no kind
 
 # Fitted attributes that are arrays: their type, and their shape in B replicas, K clusters,
 # d features.
@@ -89,7 +91,7 @@ class StoredModel:
         Type of the rows it was fitted to, "float32" or "float64".
     feature_names : tuple of str or None
     predictors : CenterPredictors
-    prior : a mixture, Unstored or None
+    prior : StorablePrior, Unstored or None
         The prepared prior.
     results : dict
         Fitted attributes: those of :data:`RESULT_ARRAYS` and :data:`RESULT_NUMBERS` that the
@@ -103,7 +105,7 @@ class StoredModel:
     dtype: str
     feature_names: tuple[str, ...] | None
     predictors: CenterPredictors
-    prior: StoredPrior | Unstored | None
+    prior: StorablePrior | Unstored | None
     results: dict[str, Any]
     metadata: dict[str, Any] = field(default_factory=dict)
 
@@ -153,9 +155,10 @@ def _to_archive(model: StoredModel, precision: str) -> Archive:
     }
     arrays |= {name: results[name] for name in RESULT_ARRAYS if name in results}
     details: dict[str, Any] = {}
-    if isinstance(model.prior, StoredPrior):
-        arrays |= prior_arrays(model.prior)
-        details = prior_details(model.prior)
+    if is_storable(model.prior):
+        stored = model.prior.to_plain_data()
+        arrays |= {_PRIOR + name: values for name, values in stored.arrays.items()}
+        details = {"kind": stored_kind(model.prior), **stored.details}
     unstored = {k: v.kind for k, v in model.parameters.items() if isinstance(v, Unstored)}
     numbers = {
         name: kind(results[name]) for name, kind in RESULT_NUMBERS.items() if name in results
@@ -172,7 +175,7 @@ def _to_archive(model: StoredModel, precision: str) -> Archive:
     }
     if "worst_pair_" in results:
         header["worst_pair_"] = results["worst_pair_"]
-    if details:
+    if details and details["kind"] != _UNNAMED_KIND:
         header["prior"] = details
     if model.metadata:
         header["metadata"] = model.metadata
@@ -183,8 +186,7 @@ def _from_archive(archive: Archive) -> StoredModel:
     header, arrays = archive.header, dict(archive.arrays)
     predictors = _predictors(arrays)
     _, K, d = predictors.centers.shape
-    details = _table(header, "prior") if "prior" in header else {}
-    prior: StoredPrior | Unstored | None = prior_of(arrays, details, d)
+    prior: StorablePrior | Unstored | None = _prior(header, arrays, d)
     kind = _text_or_none(header, "unstored_prior")
     if kind is not None:
         require(prior is None, "it has a prior and says it has none")
@@ -223,6 +225,22 @@ def _predictors(arrays: dict[str, npt.NDArray[Any]]) -> CenterPredictors:
         distances = centers - origin
     require(bool(np.isfinite(distances).all()), "its centres are not finite numbers")
     return CenterPredictors(centers, occupied, origin)
+
+
+def _prior(
+    header: Mapping[str, Any], arrays: dict[str, npt.NDArray[Any]], d: int
+) -> StorablePrior | None:
+    """The prior that a file describes, None if it describes none; its arrays are taken out."""
+    details = _table(header, "prior") if "prior" in header else {}
+    names = [name for name in arrays if name.startswith(_PRIOR)]
+    own = {name.removeprefix(_PRIOR): arrays.pop(name) for name in names}
+    if not own and not details:
+        return None
+    kind = _text(details, "kind") if details else _UNNAMED_KIND
+    try:
+        return restore_prior(kind, PlainData(own, details), d)
+    except ValueError as error:
+        raise ArchiveError(str(error).rstrip(".")) from None
 
 
 def _result_arrays(

@@ -20,7 +20,7 @@ from bbclust.io.model_file import (
     storable,
     write_model,
 )
-from bbclust.io.prior_file import is_storable
+from bbclust.priors.storage import is_storable
 from bbclust.validation import check_choice
 
 

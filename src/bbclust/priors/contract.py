@@ -2,37 +2,121 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from bbclust.stages.kmeans import Partition
-from bbclust.stages.table import Floats
-
-Array = npt.NDArray[np.float64]
+from bbclust.stages.table import Array, Floats
 
 
 class PreparedPrior(Protocol):
     """A prior that is ready to be sampled, in the units of the data.
 
-    Those of this package also have ``logpdf(X)`` where the density is known, ``describe()``, and
-    ``n_features`` where it is known; a sentence in ``notice`` is shown as a warning after ``fit``.
+    It may also have:
+
+    - ``n_features``, which is compared with the data;
+    - ``logpdf(X)``, ``describe()``, and ``notice``, a sentence that ``fit`` shows as a warning;
+    - ``engine_mixture()``, for a Gaussian mixture: the arrays with which the engine draws from it
+      (:class:`~bbclust.stages.bootstrap.MixtureArrays`), instead of calling ``sample``;
+    - a place in model files, see :func:`~bbclust.priors.stored_as`.
     """
 
     def sample(self, n: int, generator: np.random.Generator) -> Array:
-        """n draws, shape (n, d)."""
+        """Draw from F0.
+
+        Parameters
+        ----------
+        n : int
+            Number of draws, which may be zero.
+        generator : numpy.random.Generator
+            Where all randomness comes from: each replica has a generator of its own, and its draws
+            must not depend on which replicas were drawn before.
+
+        Returns
+        -------
+        draws : ndarray of shape (n, d)
+            Finite numbers, in the units of the data.
+        """
         ...
 
 
 class Prior(Protocol):
     """A prior that may depend on the data through the reference partition.
 
-    With a method ``number_clusters(reference)`` it also decides which number each cluster gets
-    (see :class:`~bbclust.priors.ModelPrior`).
+    It may also have:
+
+    - ``needs_rows = False`` in its class, if ``prepare`` reads nothing off X but its ``shape`` and
+      the sizes and covariances of clusters: then a table in partitions, whose rows are never
+      together, is described to it by exact :class:`~bbclust.priors.covariances.ClusterMoments`,
+      and ``labels`` of the reference are empty. Others get a sample of the rows. Subclasses, which
+      may read more, say it again;
+    - ``prepare_scales(X, reference, scales)``, a list of prepared priors, if several scales are
+      less work together;
+    - ``number_clusters(reference)``, if it decides which number each cluster gets (see
+      :class:`~bbclust.priors.ModelPrior`).
     """
 
-    def prepare(self, X: Floats, reference: Partition, scale: float) -> PreparedPrior: ...
+    def prepare(self, X: Floats, reference: Partition, scale: float) -> PreparedPrior:
+        """Make F0, once per fit.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+            Rows of positive weight that are in a cluster, float32 or float64.
+        reference : Partition
+            Their partition into K clusters: ``labels`` (n,), ``centers`` (K, d), ``shares`` (K,)
+            of the total weight, and ``weights`` (n,) of the rows with mean one, None when equal.
+            None when there is no partition, in
+            :func:`~bbclust.proper_bayesian_bootstrap`.
+        scale : float
+            s, which multiplies the covariances that are read off the data.
+
+        Returns
+        -------
+        prepared : PreparedPrior
+            Published as ``prior_``. It may be the prior itself.
+
+        Examples
+        --------
+        F0 is uniform on the box that the rows fill:
+
+        >>> import numpy as np
+        >>> from bbclust import BBC
+        >>> class Box:
+        ...     def __init__(self, low, high):
+        ...         self.low, self.high = low, high
+        ...     def sample(self, n, generator):
+        ...         return generator.uniform(self.low, self.high, size=(n, len(self.low)))
+        >>> class BoxPrior:
+        ...     def prepare(self, X, reference, scale):
+        ...         return Box(X.min(axis=0), X.max(axis=0))
+        >>> X = np.array([[0.0, 5.0], [1.0, 6.0], [8.0, 1.0], [9.0, 0.0]])
+        >>> BBC(2, prior=BoxPrior(), votes="all", random_state=0).fit(X).prior_.high
+        array([9., 6.])
+        """
+        ...
+
+
+def needs_rows(prior: object) -> bool:
+    """Whether ``prepare`` reads rows, and not only the moments of clusters.
+
+    The class of the prior says so itself: a claim is not inherited, as a subclass may read more.
+    """
+    return bool(vars(type(prior)).get("needs_rows", True))
+
+
+def prepare_scales(
+    prior: Prior, X: Any, reference: Partition, scales: Sequence[float], n_features: int
+) -> list[PreparedPrior]:
+    """The prior at several scales, from rows or, if these will do, from moments of clusters."""
+    together = getattr(prior, "prepare_scales", None)
+    if together is None:
+        prepared = (prior.prepare(X, reference, scale) for scale in scales)
+    else:
+        prepared = together(X, reference, scales)
+    return [check_prepared(one, n_features) for one in prepared]
 
 
 def check_prepared(prior: Any, n_features: int) -> PreparedPrior:

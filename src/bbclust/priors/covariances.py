@@ -13,9 +13,7 @@ import numpy.typing as npt
 
 from bbclust._native import engine
 from bbclust.stages.kmeans import Partition
-from bbclust.stages.table import Floats
-
-Array = npt.NDArray[np.float64]
+from bbclust.stages.table import Array, Floats
 
 FORMS = ("empirical", "shrunk", "diagonal", "spherical", "tied")
 
@@ -54,12 +52,9 @@ def cluster_factors(
     clusters = _members(X, reference)
     if form == "tied":
         return (_tied_factor(clusters),) * len(clusters)
-    factor = {
-        "empirical": _empirical_factor,
-        "shrunk": _shrunk_factor,
-        "diagonal": _diagonal_factor,
-        "spherical": _spherical_factor,
-    }[form]
+    if form in _BY_VARIANCES:
+        return tuple(_BY_VARIANCES[form](_variances(*cluster)) for cluster in clusters)
+    factor = _empirical_factor if form == "empirical" else _shrunk_factor
     return tuple(factor(points, weights) for points, weights in clusters)
 
 
@@ -72,8 +67,7 @@ def _factors_of_moments(moments: ClusterMoments, form: str) -> tuple[Array, ...]
         return tuple(map(_shrunk_to_sphere, covariances, sizes))
     if form == "empirical":
         return tuple(map(semidefinite_factor, covariances))
-    factor = _axes_factor if form == "diagonal" else _sphere_factor
-    return tuple(factor(np.diag(covariance)) for covariance in covariances)
+    return tuple(_BY_VARIANCES[form](np.diag(covariance)) for covariance in covariances)
 
 
 def effective_size(weights: Array) -> float:
@@ -157,14 +151,6 @@ def _variances(points: Floats, weights: Array) -> Array:
     return np.asarray(np.einsum("i,ij,ij->j", shares, deviations, deviations))
 
 
-def _diagonal_factor(points: Floats, weights: Array) -> Array:
-    return _axes_factor(_variances(points, weights))
-
-
-def _spherical_factor(points: Floats, weights: Array) -> Array:
-    return _sphere_factor(_variances(points, weights))
-
-
 def _axes_factor(variances: Array) -> Array:
     return np.asarray(np.diag(np.sqrt(variances))[variances > 0])
 
@@ -172,6 +158,9 @@ def _axes_factor(variances: Array) -> Array:
 def _sphere_factor(variances: Array) -> Array:
     variance, d = float(variances.mean()), len(variances)
     return np.sqrt(variance) * np.eye(d) if variance > 0 else np.zeros((0, d))
+
+
+_BY_VARIANCES = {"diagonal": _axes_factor, "spherical": _sphere_factor}
 
 
 def _tied_factor(clusters: list[tuple[Floats, Array]]) -> Array:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from bbclust.stages.table import Array
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bbclust.priors.contract import require_partition
 from bbclust.priors.covariances import FORMS, ClusterMoments, cluster_factors
 from bbclust.priors.gaussian import GaussianMixture
 from bbclust.stages.kmeans import Partition
 from bbclust.stages.table import Floats
+from bbclust.validation import check_choice
 
 
 class ElicitedPrior:
@@ -43,11 +46,10 @@ class ElicitedPrior:
       2: weight 0.32, mean (5.6, 2.04), standard deviations (0.516, 0.27)
     """
 
+    needs_rows = False
+
     def __init__(self, covariance: str = "empirical") -> None:
-        if covariance not in FORMS:
-            known = ", ".join(repr(form) for form in FORMS)
-            raise ValueError(f"covariance must be one of {known}, got {covariance!r}.")
-        self.covariance = covariance
+        self.covariance = check_choice("covariance", covariance, FORMS)
 
     def __repr__(self) -> str:
         if self.covariance == "empirical":
@@ -61,3 +63,10 @@ class ElicitedPrior:
         reference = require_partition(self, reference)
         factors = cluster_factors(X, reference, self.covariance)
         return GaussianMixture(reference.shares, reference.centers, factors).scaled(scale)
+
+    def prepare_scales(
+        self, X: Floats | ClusterMoments, reference: Partition | None, scales: Sequence[float]
+    ) -> list[GaussianMixture]:
+        """F0 at several scales, elicited once."""
+        elicited = self.prepare(X, reference, 1.0)
+        return [elicited.scaled(scale) for scale in scales]

@@ -10,13 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from bbclust.priors.density import add_by_rank, on_support, rounding, support_of, whitened
-from bbclust.stages.table import Floats
+from bbclust.priors.storage import PlainData, require, stored_as
+from bbclust.stages.bootstrap import MixtureArrays
+from bbclust.stages.table import Array, Floats
 
-Array = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.integer]
 
 MAX_LISTED = 10  # components or columns that descriptions spell out
 
 
+@stored_as("GaussianMixture")
 @dataclass(frozen=True)
 class GaussianMixture:
     """A mixture of Gaussians, any of which may be singular.
@@ -69,6 +72,44 @@ class GaussianMixture:
         largest = float(np.abs(self.factor_rows).max(initial=0.0))
         return largest * float(np.sqrt(self.n_features))
 
+    def engine_mixture(self) -> MixtureArrays:
+        """The mixture as the engine draws from it."""
+        return MixtureArrays(
+            self.cumulative_weights,
+            self.means,
+            self.factor_rows,
+            self.factor_offsets,
+            self.largest_factor,
+        )
+
+    def to_plain_data(self) -> PlainData:
+        """Weights, means, and all factors one below the other."""
+        arrays = {
+            "weights": self.weights,
+            "means": self.means,
+            "factor_rows": self.factor_rows,
+            "factor_offsets": self.factor_offsets,
+        }
+        return PlainData(arrays, {})
+
+    @classmethod
+    def from_plain_data(cls, data: PlainData, n_features: int) -> GaussianMixture:
+        """The mixture that a file describes."""
+        means = data.array("means", "<f8", (None, n_features))
+        rows = data.array("factor_rows", "<f8", (None, n_features))
+        require(len(means) > 0, "its prior has no component")
+        weights = data.array("weights", "<f8", (len(means),))
+        offsets = data.array("factor_offsets", "<i8", (len(means) + 1,))
+        with np.errstate(over="ignore"):
+            total = float(weights.sum())
+        possible = bool((weights >= 0).all()) and 0 < total < np.inf
+        require(possible, "its prior has impossible weights")
+        ranks = np.diff(offsets)
+        follow = bool(((ranks >= 0) & (ranks <= n_features)).all())
+        ends = offsets[0] == 0 and offsets[-1] == len(rows)
+        require(follow and ends, "the components of its prior overlap")
+        return GaussianMixture(weights, means, tuple(np.split(rows, offsets[1:-1])))
+
     def scaled(self, scale: float) -> GaussianMixture:
         """The mixture with covariances multiplied by ``scale``."""
         factors = tuple(np.sqrt(scale) * factor for factor in self.factors)
@@ -83,19 +124,14 @@ class GaussianMixture:
         """Means of the components of n draws, and the deviations from them; (n, d) each."""
         components = generator.choice(len(self.weights), size=n, p=self.weights)
         normals = generator.standard_normal((n, self.n_features))
-        noise = np.zeros((n, self.n_features))
-        for j, factor in enumerate(self.factors):
-            mine = components == j
-            # not @: draws made here are results, and BLAS gives other bits for other threads
-            noise[mine] = np.einsum("ir,rf->if", normals[mine, : len(factor)], factor)
-        return self.means[components], noise
+        return self.means[components], spread_noise(normals, components, self.factors)
 
     def logpdf(self, X: Floats) -> Array:
         """Log density of rows, shape (n,).
 
         Singular components count on their supports alone, see :mod:`bbclust.priors.density`.
         """
-        return self.log_density(X, _log_gaussian)
+        return self.log_density(X, log_gaussian)
 
     def log_density(self, X: Floats, radial: RadialDensity) -> Array:
         """Log density of the mixture whose components have another radial profile."""
@@ -129,13 +165,24 @@ class GaussianMixture:
         return "\n".join(lines)
 
 
+def spread_noise(normals: Array, components: Labels, factors: tuple[Array, ...]) -> Array:
+    """Standard normal rows with the covariance of each row's component, shape (n, d)."""
+    noise = np.zeros(normals.shape)
+    for j, factor in enumerate(factors):
+        mine = components == j
+        # not @: draws made here are results, and BLAS gives other bits for other threads
+        noise[mine] = np.einsum("ir,rf->if", normals[mine, : len(factor)], factor)
+    return noise
+
+
 class RadialDensity(Protocol):
     """Log density by squared distance in standard deviations and dimension, at volume one."""
 
     def __call__(self, squares: Array, rank: int) -> Array: ...
 
 
-def _log_gaussian(squares: Array, rank: int) -> Array:
+def log_gaussian(squares: Array, rank: int) -> Array:
+    """The profile of a Gaussian."""
     return np.asarray(-0.5 * (squares + rank * np.log(2 * np.pi)))
 
 

@@ -14,10 +14,9 @@ from scipy.spatial.distance import cdist
 from bbclust.priors.contract import require_partition
 from bbclust.priors.covariances import cluster_factors, effective_size
 from bbclust.priors.density import Support, add_by_rank, rounding, support_of, whitened
+from bbclust.priors.gaussian import log_gaussian, spread_noise
 from bbclust.stages.kmeans import Partition
-from bbclust.stages.table import Floats
-
-Array = npt.NDArray[np.float64]
+from bbclust.stages.table import Array, Floats
 
 RULES = ("silverman", "scott")
 _PAIRS_AT_ONCE = 4_000_000
@@ -62,13 +61,8 @@ class KernelDensity:
         """n draws, shape (n, d)."""
         drawn = np.searchsorted(self.cumulative_weights, generator.random(n), side="right")
         normals = generator.standard_normal((n, self.n_features))
-        points = self.rows[drawn].astype(np.float64)
-        labels = self.labels[drawn]
-        for j, factor in enumerate(self.factors):
-            mine = labels == j
-            # not @: draws made here are results, and BLAS gives other bits for other threads
-            points[mine] += np.einsum("ir,rf->if", normals[mine, : len(factor)], factor)
-        return points
+        noise = spread_noise(normals, self.labels[drawn], self.factors)
+        return self.rows[drawn].astype(np.float64) + noise
 
     def logpdf(self, X: Floats) -> Array:
         """Log density of points, shape (n,).
@@ -109,12 +103,12 @@ class KernelDensity:
 def _log_kernels(X: Array, rows: Array, support: Support) -> Array:
     """Log density of the noise between all points and rows, shape (points, rows)."""
     squares = cdist(whitened(X, support), whitened(rows, support), "sqeuclidean")
-    log_kernels = -0.5 * (squares + support.rank * np.log(2 * np.pi)) - support.log_volume
+    log_kernels = log_gaussian(squares, support.rank) - support.log_volume
     if len(support.across):
         missed = cdist(X @ support.across.T, rows @ support.across.T, "chebyshev")
         tolerance = rounding(X)[:, None] + rounding(rows)[None, :]
         log_kernels[missed > tolerance + 1e-8 * cdist(X, rows)] = -np.inf
-    return np.asarray(log_kernels)
+    return log_kernels
 
 
 class KernelPrior:

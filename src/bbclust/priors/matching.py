@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 from scipy.special import chdtri
 
 from bbclust.priors.gaussian import GaussianMixture
-
-Array = npt.NDArray[np.float64]
+from bbclust.stages.table import Array
 
 # A row at the new centre would be an outlier of the old cluster at this level.
 OUTLIER_LEVEL = 0.001

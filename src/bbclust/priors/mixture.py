@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from bbclust.priors.contract import check_features, require_partition
-from bbclust.priors.covariances import ClusterMoments, semidefinite_factor
+from bbclust.priors.covariances import ClusterMoments
 from bbclust.priors.elicited import ElicitedPrior
 from bbclust.priors.gaussian import GaussianMixture
 from bbclust.priors.matching import completed, nearest_pairs
-from bbclust.priors.stated import check_components
+from bbclust.priors.stated import Components, check_components
 from bbclust.stages.kmeans import Partition
-from bbclust.stages.table import Floats
-
-Array = npt.NDArray[np.float64]
+from bbclust.stages.table import Array, Floats
 
 
 class MixturePrior:
@@ -57,6 +52,8 @@ class MixturePrior:
            [ 4. ,  4. ]])
     """
 
+    needs_rows = False
+
     def __init__(
         self,
         weights: Sequence[float] | Array,
@@ -80,8 +77,7 @@ class MixturePrior:
         self, X: Floats | ClusterMoments, reference: Partition | None, scale: float
     ) -> GaussianMixture:
         """The mixture as it was given; the scale acts on elicited components alone."""
-        factors = tuple(semidefinite_factor(covariance) for covariance in self.covariances)
-        stated = GaussianMixture(self.weights, self.means, factors)
+        stated = Components(self.weights, self.means, self.covariances).mixture()
         if self.others is None:
             return stated
         reference = require_partition(self, reference)

@@ -14,16 +14,17 @@ from bbclust.priors.covariances import ClusterMoments, semidefinite_factor, weig
 from bbclust.priors.elicited import ElicitedPrior
 from bbclust.priors.gaussian import GaussianMixture
 from bbclust.priors.matching import completed, nearest_pairs, pairs_within_spread
+from bbclust.priors.storage import PlainData, require, stored_as
 from bbclust.stages.kmeans import Partition, partition_from_labels
 from bbclust.stages.random_streams import Stage, stream_generator
-from bbclust.stages.table import Floats, make_table
-
-Array = npt.NDArray[np.float64]
+from bbclust.stages.table import Array, Floats, make_table
 
 SKETCH_DRAWS = 10_000
+_IMPOSSIBLE = "its prior is of an impossible kind"
 SMALLEST_SHARE = 1e-6  # a cluster that won no vote is still a cluster
 
 
+@stored_as("CarriedMixture")
 @dataclass(frozen=True)
 class CarriedMixture(GaussianMixture):
     """A Gaussian mixture carried over from an earlier model; component j belongs to cluster j.
@@ -59,6 +60,32 @@ class CarriedMixture(GaussianMixture):
         sentence = " and ".join(parts)
         return f"{sentence[0].upper()}{sentence[1:]}: see prior_.describe()."
 
+    def to_plain_data(self) -> PlainData:
+        """The mixture, and what became of the earlier clusters."""
+        details = {
+            "matched": [[int(new), int(old)] for new, old in self.matched.items()],
+            "new_clusters": [int(k) for k in self.new_clusters],
+            "vanished_clusters": [int(k) for k in self.vanished_clusters],
+        }
+        return PlainData(super().to_plain_data().arrays, details)
+
+    @classmethod
+    def from_plain_data(cls, data: PlainData, n_features: int) -> CarriedMixture:
+        """The mixture that a file describes."""
+        core = super().from_plain_data(data, n_features)
+        matched = data.details["matched"]
+        require(isinstance(matched, list), _IMPOSSIBLE)
+        pairs = [_cluster_numbers(pair) for pair in matched]
+        require(all(len(pair) == 2 for pair in pairs), _IMPOSSIBLE)
+        return CarriedMixture(
+            core.weights,
+            core.means,
+            core.factors,
+            matched={pair[0]: pair[1] for pair in pairs},
+            new_clusters=_cluster_numbers(data.details["new_clusters"]),
+            vanished_clusters=_cluster_numbers(data.details["vanished_clusters"]),
+        )
+
     def describe(self) -> str:
         """The mixture in words, and what became of the earlier clusters."""
         kept = [f"{k} from {old}" for k, old in sorted(self.matched.items())]
@@ -69,6 +96,12 @@ class CarriedMixture(GaussianMixture):
             f"Vanished: {', '.join(map(str, self.vanished_clusters)) or 'none'}",
         ]
         return "\n".join(lines)
+
+
+def _cluster_numbers(numbers: Any) -> tuple[int, ...]:
+    plain = isinstance(numbers, list) and all(type(k) is int and k >= 0 for k in numbers)
+    require(plain, _IMPOSSIBLE)
+    return tuple(numbers)
 
 
 def _clusters(numbers: tuple[int, ...]) -> str:
@@ -140,6 +173,8 @@ class ModelPrior:
     >>> tuesday.prior_.matched
     {0: 0, 1: 1}
     """
+
+    needs_rows = False
 
     def __init__(self, model: Any) -> None:
         self.mixture = _carry(model)

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bbclust.stages.kmeans import Partition
-from bbclust.stages.table import Floats
-
-Array = npt.NDArray[np.float64]
+from bbclust.stages.table import Array, Floats
 
 
 @dataclass(frozen=True)
@@ -124,6 +121,8 @@ class SamplerPrior:
     >>> print(BBC(2, prior=prior, random_state=0).fit(X).prior_.describe())
     Distribution of scipy: gamma(2), gamma(2)
     """
+
+    needs_rows = False
 
     def __init__(self, sampler: Any) -> None:
         self.sampler = sampler

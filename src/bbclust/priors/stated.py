@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from bbclust.priors.covariances import semidefinite_factor
+from bbclust.priors.gaussian import GaussianMixture
+from bbclust.stages.table import Array
 
 LARGEST = 1e150  # squares of larger numbers overflow
 
@@ -18,6 +19,11 @@ class Components(NamedTuple):
     weights: Array
     means: Array
     matrices: Array
+
+    def mixture(self) -> GaussianMixture:
+        """The Gaussian mixture with these matrices as covariances."""
+        factors = tuple(semidefinite_factor(matrix) for matrix in self.matrices)
+        return GaussianMixture(self.weights, self.means, factors)
 
 
 def check_components(weights: Any, means: Any, matrices: Any, *, name: str) -> Components:

@@ -7,19 +7,18 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln
 
-from bbclust.priors.covariances import ClusterMoments, semidefinite_factor
+from bbclust.priors.covariances import ClusterMoments
 from bbclust.priors.elicited import ElicitedPrior
 from bbclust.priors.gaussian import GaussianMixture
 from bbclust.priors.stated import check_components
+from bbclust.priors.storage import PlainData, require, stored_as
 from bbclust.stages.kmeans import Partition
-from bbclust.stages.table import Floats
-
-Array = npt.NDArray[np.float64]
+from bbclust.stages.table import Array, Floats
 
 
+@stored_as("StudentMixture")
 @dataclass(frozen=True)
 class StudentMixture:
     """A mixture of multivariate Student distributions, any of which may be singular.
@@ -70,6 +69,17 @@ class StudentMixture:
                 "use its scales, or df above 2."
             )
         return self.df / (self.df - 2) * self.scales
+
+    def to_plain_data(self) -> PlainData:
+        """The core, and the degrees of freedom."""
+        return PlainData(self.core.to_plain_data().arrays, {"df": float(self.df)})
+
+    @classmethod
+    def from_plain_data(cls, data: PlainData, n_features: int) -> StudentMixture:
+        """The mixture that a file describes."""
+        df = data.details["df"]
+        require(type(df) is float and 0 < df < np.inf, "its prior is of an impossible kind")
+        return StudentMixture(GaussianMixture.from_plain_data(data, n_features), df)
 
     def scaled(self, scale: float) -> StudentMixture:
         """The mixture with scale matrices multiplied by ``scale``."""
@@ -131,6 +141,8 @@ class StudentMixturePrior:
     True
     """
 
+    needs_rows = False
+
     def __init__(
         self, df: float = 4.0, weights: Any = None, means: Any = None, scales: Any = None
     ) -> None:
@@ -155,9 +167,7 @@ class StudentMixturePrior:
                 f"{' and '.join(missing)} of the prior are missing: "
                 "give weights, means and scales, or none of them to have them elicited."
             )
-        checked = check_components(weights, means, scales, name="scales")
-        factors = tuple(semidefinite_factor(matrix) for matrix in checked.matrices)
-        self.stated = GaussianMixture(checked.weights, checked.means, factors)
+        self.stated = check_components(weights, means, scales, name="scales").mixture()
 
     def __repr__(self) -> str:
         if self.stated is None:

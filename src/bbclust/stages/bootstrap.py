@@ -7,23 +7,59 @@ bootstrap weighs every row by ``Dirichlet(1, ...)``; Efron's draws m rows with e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from bbclust._native import engine
-from bbclust.priors import GaussianMixture, PreparedPrior, check_prepared
-from bbclust.stages.random_streams import Stage, root_seed, stream_generator
-from bbclust.stages.table import Floats, Table, make_table
+from bbclust.stages.random_streams import Stage, stream_generator
+from bbclust.stages.table import Array, Floats, Table, largest_distance
 
 RESAMPLINGS = ("proper", "rubin", "efron")
 WEIGHTINGS = ("weights", "resample")
 
+
+class Sampler(Protocol):
+    """What drawing needs of a prepared prior.
+
+    With a method ``engine_mixture()`` that gives :class:`MixtureArrays` it is drawn by the engine,
+    and ``sample`` is not called.
+    """
+
+    def sample(self, n: int, generator: np.random.Generator) -> Array: ...
+
+
+@dataclass(frozen=True)
+class MixtureArrays:
+    """A Gaussian mixture as the engine draws from it.
+
+    Attributes
+    ----------
+    cumulative_weights : ndarray of shape (components,)
+        The last is one.
+    means : ndarray of shape (components, d)
+        In the units of the data.
+    factor_rows : ndarray of shape (rows, d)
+        Factors of the covariances, one below the other: the covariance of component j is A'A, with
+        A the rows from ``factor_offsets[j]`` up to ``factor_offsets[j + 1]``.
+    factor_offsets : ndarray of shape (components + 1,), int64
+    largest_factor : float
+        A bound on all standard deviations.
+    """
+
+    cumulative_weights: Array
+    means: Array
+    factor_rows: Array
+    factor_offsets: npt.NDArray[np.int64]
+    largest_factor: float
+
+
 # F0 where none is needed: Efron, Rubin, or a prior sampled in Python.
-_NO_MIXTURE = GaussianMixture(np.ones(1), np.zeros((1, 1)), (np.zeros((0, 1)),))
+_NO_MIXTURE = MixtureArrays(
+    np.ones(1), np.zeros((1, 1)), np.zeros((0, 1)), np.zeros(2, dtype=np.int64), 0.0
+)
 
 
 @dataclass(frozen=True)
@@ -86,19 +122,20 @@ class Replica(NamedTuple):
     """
 
     points: Floats
-    weights: npt.NDArray[np.float64]
+    weights: Array
     rows: npt.NDArray[np.int64]
 
 
 def draw_arguments(
-    table: Table, prior: PreparedPrior | None, resampling: Resampling, seed: int
+    table: Table, prior: Sampler | None, resampling: Resampling, seed: int
 ) -> dict[str, Any]:
     """Arguments of the engine that describe how replicas are drawn."""
-    native = isinstance(prior, GaussianMixture) and resampling.uses_prior
-    mixture = prior if native else _NO_MIXTURE
-    assert isinstance(mixture, GaussianMixture)
-    if native:
-        _check_reach(mixture.means - table.center, mixture.largest_factor, table)
+    mixture = _engine_mixture(prior) if resampling.uses_prior else None
+    if mixture is None:
+        mixture = _NO_MIXTURE
+    else:
+        mixture = replace(mixture, means=mixture.means - table.center)
+        _check_reach(mixture.means, mixture.largest_factor, table)
     cumulative = None
     if table.weights is not None:
         cumulative = np.cumsum(table.weights)
@@ -115,10 +152,16 @@ def draw_arguments(
         "n_whole": table.n if table.n_whole is None else table.n_whole,
         "row_numbers": table.numbers,
         "mixture_cumulative": mixture.cumulative_weights,
-        "mixture_means": mixture.means - table.center if native else mixture.means,
+        "mixture_means": mixture.means,
         "factor_rows": mixture.factor_rows,
         "factor_offsets": mixture.factor_offsets,
     }
+
+
+def _engine_mixture(prior: Sampler | None) -> MixtureArrays | None:
+    """The arrays of a prior that the engine draws from; None if it is sampled in Python."""
+    arrays = getattr(prior, "engine_mixture", None)
+    return None if arrays is None else arrays()
 
 
 def drawn_rows(resampling: Resampling, n: int, seed: int, replicas: range) -> npt.NDArray[np.int64]:
@@ -136,10 +179,10 @@ class PriorDraws(NamedTuple):
 
 
 def draw_from_prior(
-    table: Table, prior: PreparedPrior | None, resampling: Resampling, seed: int, replicas: range
+    table: Table, prior: Sampler | None, resampling: Resampling, seed: int, replicas: range
 ) -> PriorDraws | None:
     """Sample a prior that the engine does not know; None when it needs no help."""
-    if not resampling.uses_prior or isinstance(prior, GaussianMixture):
+    if not resampling.uses_prior or _engine_mixture(prior) is not None:
         return None
     assert prior is not None
     blocks: list[Floats] = []
@@ -164,12 +207,11 @@ def draw_from_prior(
     return PriorDraws(np.concatenate(blocks), offsets)
 
 
-def _check_reach(points: npt.NDArray[np.float64], spread: float, table: Table) -> None:
+def _check_reach(points: Array, spread: float, table: Table) -> None:
     """Refuse draws whose squared distances the type of the rows cannot hold."""
     with np.errstate(over="ignore"):
         reach = float(np.abs(points).max(initial=0.0)) + 10 * spread
-    limit = float(np.sqrt(np.finfo(table.rows.dtype).max / (256 * table.d)))
-    if not reach < limit:
+    if not reach < largest_distance(table.rows.dtype, table.d):
         raise ValueError(
             f"The prior gives points as far as {reach:.3g} from the data, whose squares overflow "
             f"{table.rows.dtype}: give it in the units of the data."
@@ -177,7 +219,7 @@ def _check_reach(points: npt.NDArray[np.float64], spread: float, table: Table) -
 
 
 def draw_replica(
-    table: Table, prior: PreparedPrior | None, resampling: Resampling, seed: int, replica: int
+    table: Table, prior: Sampler | None, resampling: Resampling, seed: int, replica: int
 ) -> Replica:
     """One replica, centred like the table; weights sum to the number of draws."""
     given = draw_from_prior(table, prior, resampling, seed, range(replica, replica + 1))
@@ -187,90 +229,3 @@ def draw_replica(
         replica=replica,
     )
     return Replica(points, weights, rows)
-
-
-def proper_bayesian_bootstrap(
-    X: npt.ArrayLike,
-    prior: Any = None,
-    *,
-    prior_weight: float = 0.5,
-    n_replicas: int = 200,
-    n_draws: int | None = None,
-    random_state: int | np.random.RandomState | None = None,
-) -> Iterator[Replica]:
-    """Replicas of the proper Bayesian bootstrap (Algorithm 1; Muliere & Secchi 1996).
-
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-        The sample.
-    prior : object, optional
-        F0: a prior of :mod:`bbclust.priors` that is not read off a partition, such as
-        :class:`~bbclust.priors.MixturePrior`, or anything with ``sample(n, generator)``.
-        May be left out when ``prior_weight`` is zero.
-    prior_weight : float in [0, 1), default=0.5
-        omega = k / (k + n), the share of draws that come from F0.
-    n_replicas : int, default=200
-        B, the number of replicas.
-    n_draws : int, optional
-        m, draws per replica; the number of rows by default.
-    random_state : int, RandomState instance or None
-        Replica b depends on the seed and on b alone.
-
-    Yields
-    ------
-    Replica
-        Points, weights that sum to one, and the row each point is (-1 for draws from F0).
-        Repeated draws of a row are merged.
-
-    Notes
-    -----
-    The weight of a set of probability g under ``(k F0 + n Fn) / (k + n)`` has mean g and variance
-    ``g (1 - g) (m + n + k) / (m (n + k + 1))``: at k = 0 it tends to Rubin's only as m grows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bbclust import proper_bayesian_bootstrap
-    >>> from bbclust.priors import MixturePrior
-    >>> X = np.random.default_rng(0).normal(size=(100, 1))
-    >>> prior = MixturePrior([1], [[0.0]], [[[1.0]]])
-    >>> means = [r.weights @ r.points[:, 0]
-    ...          for r in proper_bayesian_bootstrap(X, prior, n_replicas=500, random_state=0)]
-    >>> bool(abs(np.mean(means) - X.mean() / 2) < 0.03)
-    True
-    """
-    X = np.asarray(X)
-    X = np.ascontiguousarray(X, dtype=X.dtype if X.dtype == np.float32 else np.float64)
-    if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(f"X must have shape (rows, columns) and not be empty, got {X.shape}.")
-    if not np.isfinite(X).all():
-        raise ValueError("X holds NaN or infinity: drop or fill such rows first.")
-    if not 0 <= prior_weight < 1:
-        raise ValueError(f"prior_weight must be at least 0 and below 1, got {prior_weight!r}.")
-    n_draws = len(X) if n_draws is None else n_draws
-    if n_draws < 1:
-        raise ValueError(f"n_draws must be at least 1, got {n_draws}.")
-    prepared = _prepare_without_reference(prior, X) if prior_weight > 0 else None
-    resampling = Resampling(n_draws=n_draws, prior_weight=prior_weight)
-    table = make_table(X)
-    seed = root_seed(random_state)
-    return (
-        _uncentered(draw_replica(table, prepared, resampling, seed, b), table)
-        for b in range(n_replicas)
-    )
-
-
-def _uncentered(replica: Replica, table: Table) -> Replica:
-    points = (replica.points + table.center).astype(replica.points.dtype)
-    return replica._replace(points=points, weights=replica.weights / replica.weights.sum())
-
-
-def _prepare_without_reference(prior: Any, X: Floats) -> PreparedPrior:
-    if prior is None:
-        raise ValueError(
-            "prior_weight is positive but there is no prior: "
-            "pass prior=MixturePrior(...), or prior_weight=0."
-        )
-    prepared = prior.prepare(X, None, 1.0) if hasattr(prior, "prepare") else prior
-    return check_prepared(prepared, X.shape[1])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+Array = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.floating[Any]]
 
 
@@ -32,8 +33,8 @@ class Table:
     """
 
     rows: Floats
-    center: npt.NDArray[np.float64]
-    weights: npt.NDArray[np.float64] | None = None
+    center: Array
+    weights: Array | None = None
     numbers: npt.NDArray[np.int64] | None = None
     n_whole: int | None = None
 
@@ -45,7 +46,7 @@ class Table:
     def d(self) -> int:
         return int(self.rows.shape[1])
 
-    def weights_or_ones(self) -> npt.NDArray[np.float64]:
+    def weights_or_ones(self) -> Array:
         return np.ones(self.n) if self.weights is None else self.weights
 
     def original(self, rows: Any = slice(None)) -> Floats:
@@ -98,11 +99,11 @@ class WeightedRows:
         """Values of the table's rows from those of all rows of X."""
         return of_all_rows if self.positive_weight is None else of_all_rows[self.positive_weight]
 
-    def weights(self) -> npt.NDArray[np.float64] | None:
+    def weights(self) -> Array | None:
         """Weights of all rows of X; None when all count the same."""
         if self.positive_weight is None:
             return self.table.weights
-        weights: npt.NDArray[np.float64] = self.scatter_to_all_rows(
+        weights: Array = self.scatter_to_all_rows(
             self.table.weights_or_ones(), np.zeros(len(self.zero_weight_rows))
         )
         return weights
@@ -130,7 +131,7 @@ class WeightedRows:
         return rows
 
 
-def make_table(X: Floats, weights: npt.NDArray[np.float64] | None = None) -> Table:
+def make_table(X: Floats, weights: Array | None = None) -> Table:
     """Centre the rows of X.
 
     ``einsum`` rather than ``@``: BLAS gives other bits for other numbers of threads.
@@ -142,6 +143,16 @@ def make_table(X: Floats, weights: npt.NDArray[np.float64] | None = None) -> Tab
     return Table(rows=centered(X, center), center=center, weights=weights)
 
 
+def largest_distance(dtype: Any, n_features: int) -> float:
+    """Distance from the centre below which squared distances do not overflow the type.
+
+    Two points may be twice as far apart, and sixty-four squares are summed in the rows' type; a
+    rounding is taken off.
+    """
+    limits = np.finfo(dtype)
+    return float((1 - limits.eps) * np.sqrt(float(limits.max) / (4 * 64 * n_features)))
+
+
 def count_distinct_rows(rows: Floats, enough: int) -> int:
     """Number of distinct rows, or some number of at least ``enough``."""
     for some in (rows[: 4 * enough + 100], rows):
@@ -151,7 +162,7 @@ def count_distinct_rows(rows: Floats, enough: int) -> int:
     return distinct
 
 
-def centered(X: Floats, center: npt.NDArray[np.float64]) -> Floats:
+def centered(X: Floats, center: Array) -> Floats:
     """X minus center, in X's own precision and C order."""
     rows = np.empty(X.shape, dtype=X.dtype)
     return np.subtract(X, center, out=rows, casting="same_kind")
