@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from bbclust.dask.replication import BlockNode
 from conftest import start_cluster
 from distributed import Client
 from same import assert_same_fit
@@ -13,6 +12,7 @@ from sklearn.cluster import AgglomerativeClustering, MiniBatchKMeans
 
 from bbclust import BBC, KSelector
 from bbclust.dask import DaskBBC, DaskKSelector
+from bbclust.dask.block_tree import BlockNode
 from bbclust.datasets import load_iris, make_paper_dataset
 from bbclust.priors import KernelPrior, MixturePrior, SamplerPrior
 

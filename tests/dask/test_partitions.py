@@ -129,7 +129,7 @@ def test_rows_are_picked_by_number(session):
     table = survey_columns(session, unknown_chunks(X, (77, 2)))
     sets = (np.array([0, 76, 77, 500, 999]), np.array([], dtype=np.int64), np.arange(1000))
     for n_values in (1, 1e12):  # neighbours together, or one by one
-        picked = pick_rows(session, table, shared("numbers", sets), len(sets), n_values)
+        picked = pick_rows(session, table.rows, shared("numbers", sets), len(sets), n_values)
         for node, numbers in zip(picked, sets, strict=True):
             found = result_of(session, node)
             assert_equal(found.numbers, numbers)

@@ -33,7 +33,7 @@ class DaskExecutor:
         """Replicas of a job, which is sent to the workers only once."""
         if self._shared is None or self._job is not job:
             check_sendable(self.session, "prior", job.prior)
-            self._job, self._shared = job, Shared(self.session, "job", job)
+            self._job, self._shared = job, Shared(self.session, "table", job)
         n_threads = self.session.n_threads
         size = self._block_size or choose_block_size(job, len(replicas), n_threads)
         with self.session.tasks() as tasks:

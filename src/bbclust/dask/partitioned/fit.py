@@ -193,6 +193,6 @@ def sample_partitions(session: Session, estimator: Any, X: Any, seed: int, at_mo
     table = survey(session, estimator, rows_of(estimator, X, reset=True))
     numbers = fixed_sample(table.n, at_most, seed, Stage.SELECTION_SAMPLE)
     wanted = shared("sample-numbers", (numbers,))
-    (node,) = pick_rows(session, table, wanted, 1, len(numbers) * table.d)
+    (node,) = pick_rows(session, table.rows, wanted, 1, len(numbers) * table.d)
     sample: PickedRows = result_of(session, node)
     return sample.rows

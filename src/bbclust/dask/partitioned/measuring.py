@@ -19,7 +19,6 @@ from bbclust.dask.partitioned.passes import (
 from bbclust.dask.partitioned.row_picking import PickedRows, pick_rows
 from bbclust.dask.partitioned.table import (
     Array,
-    PartitionedTable,
     Survey,
     join_moments,
     survey_partition,
@@ -53,14 +52,13 @@ class Measured:
 def measure(client: Client, rows: da.Array, at_most: int, seed: int) -> Measured:
     """Measure the columns of a table and take a sample of at most so many rows, in one pass."""
     n, d = rows.shape
-    table = PartitionedTable(rows, np.zeros(d), 0.0)
     numbers = fixed_sample(n, at_most, seed, Stage.REFERENCE_SAMPLE)
     with open_session(client) as session:
         read = partitions_of(rows)
         parts = each_partition(session, "measure-columns", survey_partition, rows, read=read)
         measures = joined_in_order(session, "join-measures", join_moments, parts)
         wanted = shared("sample-numbers", (numbers,))
-        (picked,) = pick_rows(session, table, wanted, 1, len(numbers) * d, read)
+        (picked,) = pick_rows(session, rows, wanted, 1, len(numbers) * d, read)
         found, sample = (future.result() for future in start(session, [measures, picked]))
     with np.errstate(invalid="ignore"):
         deviation = np.sqrt(found.squares / max(n, 1))

@@ -134,7 +134,7 @@ def cluster_partitions(
     tolerance = kmeans.reference_tolerance(table.mean_variance)
     numbers = sample_of(table, plan.seed)
     wanted = shared("sample-numbers", (numbers,))
-    (sample,) = pick_rows(session, table, wanted, 1, len(numbers) * table.d)
+    (sample,) = pick_rows(session, table.rows, wanted, 1, len(numbers) * table.d)
     cluster = Task(session, "cluster-sample", cluster_sample)
     found: Partition = result_of(
         session, cluster(sample, table.center, n_clusters, plan.seed, kmeans.max_iter, tolerance)

@@ -118,7 +118,7 @@ def start_drawing(
     wanted = list_rows(others, plan.resampling, table.n, plan.seed, blocks)
     n_replicas = blocks[-1].stop - blocks[0].start
     n_rows = n_replicas * _rows_of_replica(plan.resampling) + len(sample)
-    picked = pick_rows(session, table, wanted, len(blocks) + 2, n_rows * table.d, read)
+    picked = pick_rows(session, table.rows, wanted, len(blocks) + 2, n_rows * table.d, read)
     futures = start(session, [*along, *picked])
     evaluation, of_sample, *rows = futures[len(along) :]
     return DrawnRows(blocks, rows, evaluation, of_sample), futures[: len(along)]

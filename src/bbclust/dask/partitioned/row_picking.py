@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import dask.array as da
 import numpy as np
 import numpy.typing as npt
 from dask.delayed import Delayed
 
 from bbclust.dask.cluster.session import Session
 from bbclust.dask.partitioned.passes import FAN_IN, Task, each_partition, shared
-from bbclust.dask.partitioned.table import PartitionedTable
 from bbclust.stages.table import Floats
 
 Numbers = npt.NDArray[np.int64]
@@ -38,7 +38,7 @@ class PickedRows:
 
 def pick_rows(
     session: Session,
-    table: PartitionedTable,
+    rows: da.Array,
     wanted: Delayed,
     n_sets: int,
     n_values: float,
@@ -48,6 +48,8 @@ def pick_rows(
 
     Parameters
     ----------
+    rows : dask.array.Array
+        The table, in partitions of known lengths.
     wanted : Delayed tuple of ndarrays
         The numbers of the rows of each set, ascending.
     n_sets : int
@@ -60,11 +62,12 @@ def pick_rows(
     -------
     list of Delayed PickedRows
     """
-    offsets = shared("first-rows", table.offsets)
+    first_rows = np.cumsum([0, *rows.chunks[0]], dtype=np.int64)
+    offsets = shared("first-rows", first_rows)
     parts = each_partition(
-        session, "pick-rows", pick_from_partition, table.rows, wanted, offsets, read=read
+        session, "pick-rows", pick_from_partition, rows, wanted, offsets, read=read
     )
-    together = int(_COLLECTED * table.n_partitions / max(n_values, 1))
+    together = int(_COLLECTED * len(parts) / max(n_values, 1))
     size = min(max(together, 1), FAN_IN)
     collect = Task(session, "collect-rows", join_sets)
     groups = [collect(parts[i : i + size]) for i in range(0, len(parts), size)]

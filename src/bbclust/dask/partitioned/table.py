@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import dask.array as da
@@ -53,11 +52,6 @@ class PartitionedTable:
     @property
     def n_partitions(self) -> int:
         return int(self.rows.numblocks[0])
-
-    @cached_property
-    def offsets(self) -> npt.NDArray[np.int64]:
-        """Number of the first row of each partition, and n."""
-        return np.cumsum([0, *self.rows.chunks[0]], dtype=np.int64)
 
 
 def rows_of(estimator: BaseEstimator, X: Any, *, reset: bool) -> da.Array:
