@@ -7,17 +7,16 @@ end, so that it can be resumed.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from bbclust.cli.output.errors import CommandError
+from bbclust.io.whole_file import flush, whole_file
 
 ASSIGNMENTS = "assignments"  # a directory of Parquet files, for tables larger than memory
 
@@ -107,8 +106,8 @@ def new_directory(out: Path, *, force: bool, resume: bool = False) -> Iterator[W
         work.files.mkdir()
         yield work
         for file in work.files.rglob("*"):
-            _flush(file)
-        _flush(work.files)
+            flush(file)
+        flush(work.files)
         _move_into_place(work)
     except BaseException:
         _clean_up(work, parents)
@@ -133,16 +132,8 @@ def new_file(path: Path, *, force: bool) -> Iterator[Path]:
         raise CommandError(f"{path}: this is a directory: give --out a file.")
     if path.exists() and not force:
         raise CommandError(f"{path}: the file exists: say --force to replace it.")
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        _flush(temporary)
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_file(path) as draft:
+        yield draft
 
 
 def _check_replaceable(out: Path, force: bool) -> None:
@@ -189,7 +180,7 @@ def _move_into_place(work: Workspace) -> None:
     if work.out.exists():
         work.out.rename(work.replaced)
     work.files.rename(work.out)
-    _flush(work.out.parent)
+    flush(work.out.parent)
 
 
 def _bring_back(work: Workspace) -> None:
@@ -213,21 +204,3 @@ def _clean_up(work: Workspace, parents: list[Path]) -> None:
 def _remove(directory: Path) -> None:
     if directory.exists():
         shutil.rmtree(directory)
-
-
-def _flush(path: Path) -> None:
-    """Ask the disk to keep a file or directory, so that a power cut cannot undo the move."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that cannot promise this
-            raise
-    finally:
-        os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,7 +1,4 @@
-"""Labels and memberships of all rows into Parquet files, one per partition, and their totals.
-
-A file is written under another name and renamed, so that a worker that dies leaves no half of one.
-"""
+"""Labels and memberships of all rows into Parquet files, one per partition, and their totals."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +15,7 @@ from bbclust.dask.estimators import DaskBBC
 from bbclust.dask.partitioned.memberships import entropy_of_votes, name_of_part
 from bbclust.dask.partitioned.parquet import RowGroups, read_columns
 from bbclust.dask.partitioned.passes import each_partition, shared, start
+from bbclust.io.whole_file import remove_drafts, whole_file
 from bbclust.stages.voting import memberships
 
 
@@ -99,15 +96,8 @@ def write_assignments(
         for future in completed:
             found[place[future.key]] = future.result()
             progress(len(found), len(place))
-    _remove_halves(directory)
+    remove_drafts(directory)
     return add_totals([found[i] for i in range(len(found))])
-
-
-def _remove_halves(directory: str | os.PathLike[str]) -> None:
-    """What workers left that died while they wrote."""
-    for name in os.listdir(directory):
-        if not name.endswith(".parquet"):
-            os.remove(os.path.join(directory, name))
 
 
 def write_partition(
@@ -128,14 +118,8 @@ def write_partition(
             "n_votes": votes.sum(axis=1),
         }
     )
-    path = os.path.join(directory, name_of_part(partition))
-    half = f"{path}.{uuid4().hex}"
-    try:
-        pq.write_table(table, half)
-        os.replace(half, path)
-    finally:
-        if os.path.exists(half):
-            os.remove(half)
+    with whole_file(os.path.join(directory, name_of_part(partition))) as draft:
+        pq.write_table(table, draft)
     return Totals(
         sizes=np.bincount(labels, minlength=votes.shape[1]),
         entropies=np.bincount(labels, entropies, votes.shape[1]).astype(np.float64),
