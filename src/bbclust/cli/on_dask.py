@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from bbclust.dask import DaskBBC, DaskKSelector
-    from bbclust.dask.partitioned.assignments import Totals
+    from bbclust.diagnostics.row_counts import RowCounts as Totals
     from bbclust.report import Analysis
 
 
@@ -160,12 +160,11 @@ def _write_assignments(
     directory: Path, looked_at: ColumnSurvey, model: DaskBBC, progress: Progress
 ) -> Totals:
     from bbclust.dask.partitioned.assignments import RowIds, write_assignments
-    from bbclust.report.sentences import CLEAR_SHARE
 
     row_groups, folder = looked_at.row_groups, directory / ASSIGNMENTS
     folder.mkdir()
     names = RowIds(row_groups, looked_at.table.id)
-    totals = write_assignments(model, folder, names, CLEAR_SHARE, progress.callback())
+    totals = write_assignments(model, folder, names, progress.callback())
     missing = len(row_groups) - sum(1 for _ in folder.iterdir())
     if missing:
         raise CommandError(
@@ -203,7 +202,7 @@ def _gather(
 ) -> Analysis:
     """What the report tells: counts of all rows, and a sample of them."""
     from bbclust.estimators.load_model import load_model
-    from bbclust.report.analysis import Analysis, WholeTable, versions
+    from bbclust.report.analysis import Analysis, versions
     from bbclust.stages.entropies import entropy
 
     table, scaling = looked_at.table, looked_at.scaling
@@ -227,7 +226,5 @@ def _gather(
         set_aside=table.set_aside,
         fingerprint=table.fingerprint,
         versions=versions(),
-        whole=WholeTable(
-            totals.sizes, totals.entropies, totals.agreed_rows, totals.rows_in_between
-        ),
+        whole=totals,
     )

@@ -289,6 +289,34 @@ class FittedEnsemble(
         self._rows_of_fit("membership_se_")
         return membership_se(self._votes)
 
+    @property
+    def has_rows_of_fit(self) -> bool:
+        """Whether the rows of ``fit`` are at hand; a model loaded from a file has none."""
+        return hasattr(self, "_run")
+
+    def was_fitted_to(self, X: Floats) -> bool:
+        """Whether X is, to a rounding, the table that was clustered."""
+        run = self._rows_of_fit("was_fitted_to")
+        if len(X) != len(self.memberships_):
+            return False
+        mine = X if run.counted is None else X[run.counted]
+        others = X[:0] if run.counted is None else X[~run.counted]
+        spread = np.ptp(run.table.rows, axis=0)
+        return bool(
+            (np.abs(run.table.original() - mine) <= 1e-6 * spread).all()
+            and np.array_equal(run.others, others)
+        )
+
+    def fit_weights(self) -> npt.NDArray[np.float64] | None:
+        """Weights of the rows of ``fit``, shape (n,); None when all count the same."""
+        run = self._rows_of_fit("fit_weights")
+        if run.counted is None:
+            return run.table.weights
+        weights: npt.NDArray[np.float64] = run.spread(
+            run.table.weights_or_ones(), np.zeros(len(run.others))
+        )
+        return weights
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_predictors")
 

@@ -38,8 +38,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         raise OSError(
             error.errno,
-            f"{path} cannot be written ({error.strerror}): choose a place in a folder that exists "
-            "and can be written to",
+            f"{path} cannot be written ({error.strerror or error}): choose a place in a folder "
+            "that exists and can be written to",
         ) from None
 
 

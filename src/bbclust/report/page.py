@@ -11,6 +11,7 @@ from bokeh.plotting import figure
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from bbclust.diagnostics.row_counts import CLEAR_SHARE
 from bbclust.report import figures
 from bbclust.report.analysis import Analysis
 from bbclust.report.inlined import (
@@ -25,8 +26,8 @@ from bbclust.report.methods import compare_methods
 from bbclust.report.prior_histograms import Histogram, compare_with_prior
 from bbclust.report.profiles import make_profiles
 from bbclust.report.rows import TOP_VOTES, ShownRows, short, show_rows
-from bbclust.report.sentences import CLEAR_SHARE, listed
-from bbclust.report.summary import as_plain, row_weights, summarize, uncertain_order
+from bbclust.report.sentences import listed
+from bbclust.report.summary import as_plain, summarize, uncertain_order
 from bbclust.report.theme import DARK, LIGHT, cluster_colors
 from bbclust.stages.entropies import pair_doubts
 
@@ -179,7 +180,7 @@ def _doubts(analysis: Analysis) -> list[list[float]] | None:
     """Doubt between any two clusters, unless there are too many for a table."""
     if not 1 < analysis.n_clusters <= MOST_IN_MATRIX:
         return None
-    doubts: list[list[float]] = pair_doubts(analysis.memberships, row_weights(analysis)).tolist()
+    doubts: list[list[float]] = pair_doubts(analysis.memberships, analysis.row_weights()).tolist()
     return doubts
 
 

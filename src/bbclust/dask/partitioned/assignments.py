@@ -1,9 +1,9 @@
-"""Labels and memberships of all rows into Parquet files, one per partition, and their totals."""
+"""Labels and memberships of all rows into Parquet files, one per partition, and their counts."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from distributed import as_completed
 
+from bbclust.dask.cluster.session import open_session
 from bbclust.dask.estimators import DaskBBC
-from bbclust.dask.partitioned.memberships import entropy_of_votes, name_of_part
+from bbclust.dask.partitioned.memberships import name_of_part
 from bbclust.dask.partitioned.parquet import RowGroups, read_columns
 from bbclust.dask.partitioned.passes import each_partition, shared, start
+from bbclust.diagnostics.row_counts import RowCounts, add_counts, count_rows
+from bbclust.io.assignment_columns import assignment_columns
 from bbclust.io.whole_file import remove_drafts, whole_file
-from bbclust.stages.voting import memberships
+from bbclust.stages.entropies import entropy
 
 
 @dataclass(frozen=True)
@@ -34,105 +37,68 @@ class RowIds:
         return np.arange(first, first + self.row_groups[i].n_rows)
 
 
-@dataclass(frozen=True)
-class Totals:
-    """What the memberships of some rows add up to.
-
-    Attributes
-    ----------
-    sizes : ndarray of shape (K,), int64
-        Rows of each cluster.
-    entropies : ndarray of shape (K,)
-        Their entropies, added up.
-    agreed_rows : int
-        Rows on which all votes agree.
-    rows_in_between : int
-        Rows on which no cluster has a clear share of the votes.
-    """
-
-    sizes: npt.NDArray[np.int64]
-    entropies: npt.NDArray[np.float64]
-    agreed_rows: int
-    rows_in_between: int
-
-
 def write_assignments(
     model: DaskBBC,
     directory: str | os.PathLike[str],
-    names: RowIds,
-    clear_share: float,
+    ids: RowIds,
     progress: Callable[[int, int], None],
-) -> Totals:
-    """Write name, label, memberships, entropy and votes of every row of ``fit``, by one pass.
+) -> RowCounts:
+    """Write id, label, memberships, entropy and votes of every row of ``fit``, by one pass.
 
     Parameters
     ----------
     model : DaskBBC
-        Fitted to the rows of ``names.row_groups``.
+        Fitted to the rows of ``ids.row_groups``.
     directory : path
         An empty directory that all workers can write to.
-    names : RowIds
-    clear_share : float
-        Share of the votes with which a row is not in between.
+    ids : RowIds
     progress : callable
         Hears how many partitions are written, and how many there are.
+
+    Returns
+    -------
+    RowCounts
+        Over all rows.
     """
-    with model._on_workers():
-        session = model._session
+    with open_session(model.client) as session:
         nodes = each_partition(
             session,
             "write-memberships",
             write_partition,
-            model._votes,
-            shared("row-names", names),
+            model.memberships_,
+            shared("row-ids", ids),
             os.path.abspath(directory),
-            clear_share,
+            model.n_replicas_,
         )
         futures = start(session, nodes)
         place = {future.key: i for i, future in enumerate(futures)}
         completed = as_completed(futures, loop=session.client.loop)
         del futures  # what is fetched is not computed again when a worker dies
-        found: dict[int, Totals] = {}
+        found: dict[int, RowCounts] = {}
         for future in completed:
             found[place[future.key]] = future.result()
             progress(len(found), len(place))
-    remove_drafts(directory)
-    return add_totals([found[i] for i in range(len(found))])
+    remove_drafts(directory)  # of workers that died while they wrote
+    return add_counts([found[i] for i in range(len(found))])
 
 
 def write_partition(
-    votes: npt.NDArray[np.int32], partition: int, names: RowIds, directory: str, clear_share: float
-) -> Totals:
+    memberships: npt.NDArray[np.float64], partition: int, ids: RowIds, directory: str, n_votes: int
+) -> RowCounts:
     """Write the file of a partition; a task, which may run again."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    shares = memberships(votes)
-    labels, entropies = votes.argmax(axis=1), entropy_of_votes(votes)
+    labels, entropies = memberships.argmax(axis=1), entropy(memberships)
     table = pa.table(
-        {
-            "id": names.of_partition(partition),
-            "label": labels,
-            **{f"membership_{k}": shares[:, k] for k in range(votes.shape[1])},
-            "entropy": entropies,
-            "n_votes": votes.sum(axis=1),
-        }
+        assignment_columns(
+            ids.of_partition(partition),
+            labels,
+            memberships,
+            entropies,
+            np.full(len(labels), n_votes),  # in partitions, all replicas vote on all rows
+        )
     )
     with whole_file(os.path.join(directory, name_of_part(partition))) as draft:
         pq.write_table(table, draft)
-    return Totals(
-        sizes=np.bincount(labels, minlength=votes.shape[1]),
-        entropies=np.bincount(labels, entropies, votes.shape[1]).astype(np.float64),
-        agreed_rows=int((entropies == 0).sum()),
-        rows_in_between=int((shares.max(axis=1, initial=0.0) < clear_share).sum()),
-    )
-
-
-def add_totals(parts: Sequence[Totals]) -> Totals:
-    """Totals of all partitions, added from the first to the last."""
-    return Totals(
-        sizes=np.sum([part.sizes for part in parts], axis=0),
-        entropies=np.sum([part.entropies for part in parts], axis=0),
-        agreed_rows=sum(part.agreed_rows for part in parts),
-        rows_in_between=sum(part.rows_in_between for part in parts),
-    )
+    return count_rows(memberships, labels, entropies)
