@@ -68,7 +68,7 @@ def refuse_cluster_options(options: ClusterOptions) -> None:
 
 
 @contextmanager
-def cluster_sentences() -> Iterator[None]:
+def _cluster_sentences() -> Iterator[None]:
     """What goes wrong on a cluster, in the sentences that the library has for it."""
     from bbclust.dask.cluster.client import NobodyAnswersError
 
@@ -85,11 +85,14 @@ def cluster_sentences() -> Iterator[None]:
 
 
 @contextmanager
-def opened(options: ClusterOptions) -> Iterator[Client]:
+def connected(options: ClusterOptions) -> Iterator[Client]:
     """A client of the workers; those that are started here end with it."""
     from bbclust.dask.cluster.client import open_client
 
-    with open_client(
-        options.scheduler, n_workers=options.workers, memory_limit=options.memory_bytes
-    ) as client:
+    with (
+        _cluster_sentences(),
+        open_client(
+            options.scheduler, n_workers=options.workers, memory_limit=options.memory_bytes
+        ) as client,
+    ):
         yield client

@@ -21,10 +21,11 @@ from bbclust.estimators.base import FittedEnsemble
 from bbclust.selection.k_selector import KSelector
 from bbclust.stages.entropies import entropy
 from bbclust.stages.table import Floats
+from bbclust.version import __version__
 
 Array = npt.NDArray[np.float64]
 
-PACKAGES = ("bbclust", "numpy", "scipy", "scikit-learn", "bokeh")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "bokeh")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,7 +264,7 @@ def settings_of(model: FittedEnsemble, selector: KSelector | None) -> dict[str, 
 
 def versions() -> dict[str, str]:
     """Versions of Python, of the packages that were used, and the engine's instruction set."""
-    found = {"python": platform.python_version()}
+    found = {"python": platform.python_version(), "bbclust": __version__}
     for name in PACKAGES:
         try:
             found[name] = version(name)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from bbclust.cli import options as o
+from bbclust.cli.dask_engine import open_on_dask
 from bbclust.cli.dask_options import ClusterOptions, refuse_cluster_options
 from bbclust.cli.input.preparation import default_out, make_source, prepare
-from bbclust.cli.on_dask import run_on_dask
+from bbclust.cli.local_engine import LocalEngine
 from bbclust.cli.parsing import parse_k, parse_scales
-from bbclust.cli.pipeline import Output, run
+from bbclust.cli.pipeline import Engine, Output, run
 from bbclust.cli.settings import Method
 
 
@@ -81,10 +82,10 @@ def analyze(
         missing=missing.value,
     )
     where = default_out(file, "-bbclust") if out is None else Path(out)
-    output = Output(where, force, resume, json, quiet)
     cluster = ClusterOptions(scheduler, workers, memory_limit)
     if engine is o.Engine.dask:
-        run_on_dask(source, scale.value, method, cluster, output)
-        return
-    refuse_cluster_options(cluster)
-    run("analyze", prepare(source, scale.value), method, output)
+        chosen: Engine = open_on_dask(source, scale.value, method, cluster)
+    else:
+        refuse_cluster_options(cluster)
+        chosen = LocalEngine(prepare(source, scale.value))
+    run("analyze", chosen, method, Output(where, force, resume, json, quiet))

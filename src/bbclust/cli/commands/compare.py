@@ -7,13 +7,14 @@ from typing import Any
 
 from bbclust.cli import options as o
 from bbclust.cli.input.preparation import Prepared, make_source, prepare
+from bbclust.cli.other_methods import ask_other_methods
 from bbclust.cli.output.errors import CommandError, library_sentences, prefix_errors_with
+from bbclust.cli.output.notes import Notes
 from bbclust.cli.output.progress import Progress, watch
 from bbclust.cli.output.results import to_json, write_table
 from bbclust.cli.output.terminal import show_comparison, show_notes
 from bbclust.cli.output.workspace import new_file
 from bbclust.cli.parsing import AUTO, parse_k
-from bbclust.cli.pipeline import Notes, ask_other_methods
 from bbclust.cli.settings import Method
 
 

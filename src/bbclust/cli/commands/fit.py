@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bbclust.cli import options as o
 from bbclust.cli.input.preparation import default_out, make_source, prepare
+from bbclust.cli.local_engine import LocalEngine
 from bbclust.cli.pipeline import Output, run
 from bbclust.cli.settings import Method
 
@@ -67,4 +68,5 @@ def fit(
         missing=missing.value,
     )
     where = default_out(file, "-bbclust") if out is None else Path(out)
-    run("fit", prepare(source, scale.value), method, Output(where, force, False, json, quiet))
+    engine = LocalEngine(prepare(source, scale.value))
+    run("fit", engine, method, Output(where, force, False, json, quiet))

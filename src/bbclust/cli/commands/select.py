@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from bbclust.cli import options as o
-from bbclust.cli.input.preparation import Prepared, default_out, make_source, prepare
-from bbclust.cli.output.errors import CommandError, library_sentences, prefix_errors_with
-from bbclust.cli.output.progress import watch
-from bbclust.cli.output.results import selection_table, to_json, write_json, write_table
-from bbclust.cli.output.resuming import finished_summary, identity_of, resumable
-from bbclust.cli.output.terminal import show_choice, show_directory
+from bbclust.cli.input.preparation import default_out, make_source, prepare
+from bbclust.cli.local_engine import LocalEngine
+from bbclust.cli.output.errors import CommandError
 from bbclust.cli.parsing import parse_k, parse_scales
-from bbclust.cli.pipeline import Notes, Output
+from bbclust.cli.pipeline import Output, run
 from bbclust.cli.settings import Method
-
-if TYPE_CHECKING:
-    from bbclust.selection.k_selector import KSelector
 
 
 def select(
@@ -84,56 +77,5 @@ def select(
         missing=missing.value,
     )
     where = default_out(file, "-selection") if out is None else Path(out)
-    _choose(prepare(source, scale.value), method, Output(where, force, resume, json, quiet))
-
-
-def _choose(prepared: Prepared, method: Method, output: Output) -> None:
-    identity = identity_of("select", method, prepared)
-    summary = finished_summary(output.out, identity) if output.resume and not output.force else None
-    if summary is None:
-        notes = Notes()
-        with (
-            resumable(output.out, identity, force=output.force, resume=output.resume) as work,
-            watch(quiet=output.quiet) as progress,
-        ):
-            progress.begin("choosing K")
-            with notes.taken(), prefix_errors_with(prepared.source), library_sentences():
-                selector = method.selector(
-                    progress.callback(), checkpoint=work.checkpoint, refit=False
-                ).fit(prepared.X)
-            progress.end()
-            facts = {**identity, "notes": notes.sentences, "seconds": progress.seconds}
-            summary = _summarize(prepared, selector, facts)
-            write_table(work.files / "selection.csv", selection_table(selector))
-            write_json(work.files / "summary.json", summary)
-    if output.json:
-        print(to_json(summary))
-    elif not output.quiet:
-        show_choice(summary, read=prepared.description)
-        show_directory(output.out)
-
-
-def _summarize(prepared: Prepared, selector: KSelector, facts: dict[str, Any]) -> dict[str, Any]:
-    """The part of a summary that needs no clustering."""
-    from bbclust.report.analysis import versions
-    from bbclust.report.summary import SCHEMA, as_plain, summarize_selection
-
-    summary: dict[str, Any] = as_plain(
-        {
-            "schema": SCHEMA,
-            "data": prepared.summary() | {"fingerprint": facts["fingerprint"]},
-            "answer": {
-                "sentences": str(selector.verdict_).splitlines()[:2],
-                "n_clusters": selector.best_k_,
-                "chosen": True,
-                "tied_k": selector.tied_k_,
-            },
-            "selection": summarize_selection(selector),
-            "settings": facts["settings"],
-            "seed": selector.random_state,
-            "versions": versions(),
-            "seconds": facts["seconds"],
-            "notes": facts["notes"],
-        }
-    )
-    return summary
+    engine = LocalEngine(prepare(source, scale.value))
+    run("select", engine, method, Output(where, force, resume, json, quiet), refit=False)

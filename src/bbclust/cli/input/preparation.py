@@ -79,19 +79,6 @@ class Prepared:
             "set_aside": self.set_aside,
         }
 
-    def summary(self) -> dict[str, Any]:
-        """The fields of ``data`` in a summary, without the fingerprint."""
-        return {
-            "source": self.source,
-            "n_rows": len(self.X),
-            "dropped_rows": self.rows.n_dropped,
-            "first_row": 1,
-            "columns": self.rows.columns,
-            "set_aside": [{"column": n, "reason": r} for n, r in self.set_aside.items()],
-            "id_column": self.id,
-            "scaling": self.scaling.in_words(),
-        }
-
 
 def make_dialect(
     delimiter: str | None, header: bool | None, decimal: str | None, encoding: str | None
