@@ -15,6 +15,7 @@ from bbclust.cli.commands.predict import predict
 from bbclust.cli.commands.report import report
 from bbclust.cli.commands.reproduce import reproduce
 from bbclust.cli.commands.select import select
+from bbclust.cli.option_groups import ungroup
 from bbclust.cli.output.errors import handle_errors
 
 app = typer.Typer(
@@ -24,7 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (analyze, fit, select, predict, compare, report, demo, reproduce):
-    app.command()(handle_errors(command))
+    app.command()(handle_errors(ungroup(command)))
 
 
 def _print_version(wanted: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +13,10 @@ from bbclust.cli.dask_options import ClusterOptions, connected
 from bbclust.cli.input.column_survey import ColumnSurvey, survey_columns
 from bbclust.cli.input.parquet_files import ParquetTable, open_parquet
 from bbclust.cli.input.preparation import Source
-from bbclust.cli.input.scaling import Scaling
 from bbclust.cli.output.errors import CommandError, library_sentences
 from bbclust.cli.output.files import Results
 from bbclust.cli.output.progress import Progress
+from bbclust.cli.pipeline import TableInfo
 from bbclust.cli.settings import Method
 
 if TYPE_CHECKING:
@@ -39,24 +39,11 @@ class DaskEngine:
     cluster: ClusterOptions
 
     @property
-    def source(self) -> str:
-        return self.table.name
-
-    @property
-    def description(self) -> str:
-        return self.table.description
-
-    @property
-    def fingerprint(self) -> str:
-        return self.table.fingerprint
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        return {"engine": "dask"}
-
-    @property
-    def scaling_asked(self) -> Mapping[str, Any]:
-        return {"kind": self.scale}
+    def info(self) -> TableInfo:
+        table, scaling = self.table, {"kind": self.scale}
+        return TableInfo(
+            table.name, table.description, table.fingerprint, scaling, {"engine": "dask"}
+        )
 
     @contextmanager
     def connect(self, progress: Progress) -> Iterator[Client]:
@@ -112,10 +99,6 @@ class DaskTable:
     survey: ColumnSurvey
 
     @property
-    def scaling(self) -> Scaling:
-        return self.survey.scaling
-
-    @property
     def sample(self) -> Any:
         return self.survey.sample
 
@@ -135,7 +118,7 @@ class DaskTable:
         counts = _write_assignments(model, self.survey, parts, progress)
         ids = _ids_of_sample(self.survey, parts)
         analysis = _analysis(_without_workers(model), selector, self.survey, counts, ids)
-        return Results(analysis, self.scaling, parts=parts)
+        return Results(analysis, self.survey.scaling, parts=parts)
 
 
 def _write_assignments(

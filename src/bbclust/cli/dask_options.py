@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bbclust.cli import options as o
 from bbclust.cli.output.errors import CommandError
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ LEAST_MEMORY = 512 * 2**20  # Python, its libraries, and room for a partition
 class ClusterOptions:
     """Which workers do the work, as the options give it."""
 
-    scheduler: str | None = None
-    workers: int | None = None
-    memory_limit: str | None = None
+    workers: o.Workers = None
+    memory_limit: o.MemoryLimit = None
+    scheduler: o.Scheduler = None
 
     @property
     def memory_bytes(self) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bbclust.cli.input.preparation import Prepared
-from bbclust.cli.input.scaling import Scaling
 from bbclust.cli.output.files import Results
 from bbclust.cli.output.progress import Progress
+from bbclust.cli.pipeline import TableInfo
 
 if TYPE_CHECKING:
     from bbclust.estimators.bbc import BBC
@@ -26,31 +25,13 @@ class LocalEngine:
 
     prepared: Prepared
 
-    @property
-    def source(self) -> str:
-        return self.prepared.source
-
-    @property
-    def description(self) -> str:
-        return self.prepared.description
-
     @cached_property
-    def fingerprint(self) -> str:
+    def info(self) -> TableInfo:
         from bbclust.report.analysis import fingerprint_of
 
-        return fingerprint_of(self.prepared.X, self.prepared.rows.columns)
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        return {}
-
-    @property
-    def scaling_asked(self) -> Mapping[str, Any]:
-        return self.scaling.to_dict()
-
-    @property
-    def scaling(self) -> Scaling:
-        return self.prepared.scaling
+        table = self.prepared
+        fingerprint = fingerprint_of(table.X, table.rows.columns)
+        return TableInfo(table.source, table.description, fingerprint, table.scaling.to_dict())
 
     @property
     def sample(self) -> Any:
@@ -66,7 +47,7 @@ class LocalEngine:
         return estimator.fit(self.prepared.X)
 
     def gather(self, fitted: BBC | KSelector, parts: Path, progress: Progress) -> Results:
-        return Results(self._findings(fitted), self.scaling, rows=self.prepared.rows)
+        return Results(self._findings(fitted), self.prepared.scaling, rows=self.prepared.rows)
 
     def _findings(self, fitted: BBC | KSelector) -> Findings:
         from bbclust.report import Findings, gather
@@ -79,7 +60,7 @@ class LocalEngine:
         return Findings(
             X=self.prepared.X,
             selector=fitted,
-            fingerprint=self.fingerprint,
+            fingerprint=self.info.fingerprint,
             versions=versions(),
             **details,
         )

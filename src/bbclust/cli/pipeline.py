@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bbclust.cli.input.scaling import Scaling
 from bbclust.cli.other_methods import ask_other_methods
 from bbclust.cli.output.errors import library_sentences, prefix_errors_with
 from bbclust.cli.output.files import Results, write_files
@@ -36,12 +35,33 @@ class Output:
     quiet: bool = False
 
 
+@dataclass(frozen=True)
+class TableInfo:
+    """What is known of a table before it is loaded.
+
+    Attributes
+    ----------
+    source : str
+        What it is called.
+    description : str
+        How it is read.
+    fingerprint : str
+        What tells it from any other table.
+    scaling : mapping
+        What is asked to be done to its columns: the kind, at least.
+    options : mapping
+        What a run depends on besides the method.
+    """
+
+    source: str
+    description: str
+    fingerprint: str
+    scaling: Mapping[str, Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
 class LoadedTable(Protocol):
     """A table that is ready to be clustered."""
-
-    @property
-    def scaling(self) -> Scaling:
-        """What is done to its columns."""
 
     @property
     def sample(self) -> Any:
@@ -58,24 +78,7 @@ class Engine(Protocol):
     """What ``--engine`` decides: where the table is, and who clusters it."""
 
     @property
-    def source(self) -> str:
-        """What the table is called."""
-
-    @property
-    def description(self) -> str:
-        """How it is read."""
-
-    @property
-    def fingerprint(self) -> str:
-        """What tells it from any other table."""
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """What a run depends on besides the method."""
-
-    @property
-    def scaling_asked(self) -> Mapping[str, Any]:
-        """What is known of the scaling before the table is loaded: its kind, at least."""
+    def info(self) -> TableInfo: ...
 
     def connect(self, progress: Progress) -> AbstractContextManager[Any]:
         """Whoever does the work, until the end of the block."""
@@ -98,9 +101,9 @@ def run(
     refit : bool
         Whether rows are clustered once K is chosen.
     """
-    options = {"name": command, **engine.options, **method.settings()}
-    asked = {"command": options, "scaling": engine.scaling_asked}
-    identity = identity_of(asked, engine.fingerprint)
+    info = engine.info
+    options = {"name": command, **info.options, **method.settings()}
+    identity = identity_of({"command": options, "scaling": info.scaling}, info.fingerprint)
     summary = finished_summary(output.out, identity) if output.resume and not output.force else None
     if summary is None:
         with (
@@ -112,7 +115,7 @@ def run(
             settings = {"command": options, "scaling": results.scaling.to_dict()}
             findings = replace(results.findings, settings=settings)
             summary = write_files(work.files, replace(results, findings=findings))
-    print_summary(summary, engine.description, output)
+    print_summary(summary, info.description, output)
 
 
 def print_summary(summary: dict[str, Any], read: str, output: Output) -> None:
@@ -129,7 +132,7 @@ def _analyse(
 ) -> Results:
     """All that is found in a table."""
     notes = Notes()
-    with notes.taken(), prefix_errors_with(engine.source), library_sentences():
+    with notes.taken(), prefix_errors_with(engine.info.source), library_sentences():
         table = engine.load(client, method.seed, progress)
         fitted = _fit(table, method, work.checkpoint, progress, refit)
     baselines = None

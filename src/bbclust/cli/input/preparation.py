@@ -95,29 +95,6 @@ def make_dialect(
     return Dialect(delimiter, header, decimal, encoding)
 
 
-def make_source(
-    file: str,
-    *,
-    delimiter: str | None,
-    header: bool | None,
-    decimal: str | None,
-    encoding: str | None,
-    columns: list[str] | None = None,
-    exclude: list[str] | None = None,
-    id: str | None,  # noqa: A002
-    no_id: bool,
-    truth: str | None = None,
-    missing: str,
-) -> Source:
-    """What is to be clustered, from the options."""
-    return Source(
-        file,
-        make_dialect(delimiter, header, decimal, encoding),
-        Wanted(tuple(columns or ()), tuple(exclude or ()), id, not no_id, truth),
-        missing,
-    )
-
-
 def prepare(source: Source, scale: str) -> Prepared:
     """Read a file, choose its columns, drop its gaps, scale its columns."""
     table = read_table(source.file, source.dialect)
