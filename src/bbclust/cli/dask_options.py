@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from bbclust.cli import options as o
@@ -59,12 +59,9 @@ class ClusterOptions:
 
 def refuse_cluster_options(options: ClusterOptions) -> None:
     """These options mean nothing to the local engine."""
-    for option, value in (
-        ("--scheduler", options.scheduler),
-        ("--workers", options.workers),
-        ("--memory-limit", options.memory_limit),
-    ):
+    for name, value in asdict(options).items():
         if value is not None:
+            option = f"--{name.replace('_', '-')}"
             raise CommandError(f"{option} is for --engine dask: say that too, or leave it out.")
 
 

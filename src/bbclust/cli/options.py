@@ -18,54 +18,43 @@ _output = partial(typer.Option, rich_help_panel="Output")
 class Scale(str, Enum):
     """What is done to the columns before clustering."""
 
-    standard = "standard"
-    robust = "robust"
-    none = "none"
+    standard, robust, none = "standard", "robust", "none"
 
 
 class Missing(str, Enum):
     """What is done with rows that have gaps."""
 
-    error = "error"
-    drop = "drop"
+    error, drop = "error", "drop"
 
 
 class Criterion(str, Enum):
     """How K is chosen."""
 
-    auto = "auto"
-    pairwise = "pairwise"
-    mean = "mean"
+    auto, pairwise, mean = "auto", "pairwise", "mean"
 
 
 class Resampling(str, Enum):
     """The bootstrap."""
 
-    proper = "proper"
-    rubin = "rubin"
-    efron = "efron"
+    proper, rubin, efron = "proper", "rubin", "efron"
 
 
 class Weighting(str, Enum):
     """How Dirichlet weights enter k-means."""
 
-    weights = "weights"
-    resample = "resample"
+    weights, resample = "weights", "resample"
 
 
 class Votes(str, Enum):
     """On which rows a replica votes."""
 
-    auto = "auto"
-    drawn = "drawn"
-    all = "all"
+    auto, drawn, all = "auto", "drawn", "all"
 
 
 class Engine(str, Enum):
     """Where the work is done."""
 
-    local = "local"
-    dask = "dask"
+    local, dask = "local", "dask"
 
 
 File = Annotated[

@@ -37,27 +37,13 @@ class Output:
 
 @dataclass(frozen=True)
 class TableInfo:
-    """What is known of a table before it is loaded.
+    """What is known of a table before it is loaded."""
 
-    Attributes
-    ----------
-    source : str
-        What it is called.
-    description : str
-        How it is read.
-    fingerprint : str
-        What tells it from any other table.
-    scaling : mapping
-        What is asked to be done to its columns: the kind, at least.
-    options : mapping
-        What a run depends on besides the method.
-    """
-
-    source: str
-    description: str
-    fingerprint: str
-    scaling: Mapping[str, Any]
-    options: Mapping[str, Any] = field(default_factory=dict)
+    source: str  # what it is called
+    description: str  # how it is read
+    fingerprint: str  # what tells it from any other table
+    scaling: Mapping[str, Any]  # what its columns are to be scaled by: the kind, at least
+    options: Mapping[str, Any] = field(default_factory=dict)  # what else the results depend on
 
 
 class LoadedTable(Protocol):

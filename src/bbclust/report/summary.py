@@ -350,14 +350,8 @@ def _baselines(analysis: Analysis) -> list[dict[str, Any]] | None:
 
 def summarize_choice(choice: KChoice) -> dict[str, Any]:
     """What another method says, see ``baselines`` in ``docs/summary_schema.md``."""
-    return {
-        "name": choice.name,
-        "best_k": choice.best_k,
-        "larger_is_better": choice.larger_is_better,
-        "k_values": choice.k_values,
-        "scores": choice.scores,
-        "errors": choice.errors,
-    }
+    fields = ("name", "best_k", "larger_is_better", "k_values", "scores", "errors")
+    return {field: getattr(choice, field) for field in fields}
 
 
 def _seed(findings: Findings) -> int | None:

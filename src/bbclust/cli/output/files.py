@@ -30,24 +30,12 @@ SUMMARY = "summary.json"
 
 @dataclass(frozen=True)
 class Results:
-    """What the files are made of.
+    """What the files are made of."""
 
-    Attributes
-    ----------
-    findings : Findings
-        An Analysis, unless nothing was clustered.
-    scaling : Scaling
-    rows : Rows or None
-        The rows of a table in memory.
-    parts : Path or None
-        Where workers wrote the assignments of a table larger than memory.
-    summary : dict
-    """
-
-    findings: Findings
+    findings: Findings  # an Analysis, unless nothing was clustered
     scaling: Scaling
-    rows: Rows | None = None
-    parts: Path | None = None
+    rows: Rows | None = None  # of a table in memory
+    parts: Path | None = None  # where workers wrote the assignments of a larger one
     summary: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -75,26 +63,13 @@ class Condition:
 
 @dataclass(frozen=True)
 class OutputFile:
-    """A file that commands write.
-
-    Attributes
-    ----------
-    name : str
-    holds : str
-        What it holds, in words.
-    when : Condition
-        When it is written.
-    write : callable
-        Gets the path and the results.
-    parts : str or None
-        A regular expression for the names in it, if it is a directory.
-    """
+    """A file that commands write: its name, what it holds in words, when and how."""
 
     name: str
     holds: str
     when: Condition
     write: Callable[[Path, Results], None]
-    parts: str | None = None
+    parts: str | None = None  # for a directory: a regular expression for the names in it
 
 
 ALWAYS = Condition("always", lambda results: True)
@@ -132,10 +107,6 @@ def _write_selection(path: Path, results: Results) -> None:
     write_table(path, selection_table(results.findings.selector))
 
 
-def _write_summary(path: Path, results: Results) -> None:
-    write_json(path, results.summary)
-
-
 def _write_model(path: Path, results: Results) -> None:
     """A model with what new rows need: the names and the scaling of its columns."""
     results.analysis.model.save(path, metadata={"scaling": results.scaling.to_dict()})
@@ -155,7 +126,12 @@ OUTPUT_FILES = (
         parts=r"part-\d+\.parquet",
     ),
     OutputFile("selection.csv", "both measures for every K", K_CHOSEN, _write_selection),
-    OutputFile(SUMMARY, "all figures, for programs", ALWAYS, _write_summary),
+    OutputFile(
+        SUMMARY,
+        "all figures, for programs",
+        ALWAYS,
+        lambda path, results: write_json(path, results.summary),
+    ),
     OutputFile("model.bbc", "the model, for bbclust predict", CLUSTERED, _write_model),
 )
 

@@ -43,7 +43,7 @@ def write_assignments(
     ids: RowIds,
     progress: Callable[[int, int], None],
 ) -> RowCounts:
-    """Write id, label, memberships, entropy and votes of every row of ``fit``, by one pass.
+    """Write the assignments of every row of ``fit`` and count the rows, in one pass.
 
     Parameters
     ----------
@@ -54,11 +54,6 @@ def write_assignments(
     ids : RowIds
     progress : callable
         Hears how many partitions are written, and how many there are.
-
-    Returns
-    -------
-    RowCounts
-        Over all rows.
     """
     with open_session(model.client) as session:
         nodes = each_partition(
