@@ -4,6 +4,7 @@ python docs/fill_tables.py k_recovery < recovery.md
 python docs/fill_tables.py k_calibration < calibration.md
 python docs/fill_tables.py bagging_accuracy < bagging.md
 python docs/list_options.py | python docs/fill_tables.py options
+python docs/list_files.py | python docs/fill_tables.py files
 python docs/fill_tables.py any_clusterer < any_clusterer.md
 """
 

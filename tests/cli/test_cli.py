@@ -17,9 +17,12 @@ from typer.testing import CliRunner
 import bbclust
 from bbclust import BBC, KSelector, load_model
 from bbclust.cli.app import app
+from bbclust.cli.output import files
 from bbclust.cli.output.errors import CommandError
+from bbclust.cli.output.files import CLUSTERED, OutputFile
 from bbclust.cli.parsing import parse_k
 from bbclust.datasets import load_iris
+from bbclust.version import RESULTS
 
 DOCS = Path(__file__).parents[2] / "docs"
 IRIS = load_iris()
@@ -137,12 +140,13 @@ def test_shells_can_complete(tmp_path):
     assert "bbclust" in shell("--show-completion", "bash", cwd=tmp_path).stdout
 
 
-def test_the_page_lists_every_option():
+@pytest.mark.parametrize("table", ["options", "files"])
+def test_the_page_lists_every_option_and_file(table):
     page = (DOCS / "cli.md").read_text()
     done = subprocess.run(
-        [sys.executable, DOCS / "list_options.py"], capture_output=True, text=True, check=True
+        [sys.executable, DOCS / f"list_{table}.py"], capture_output=True, text=True, check=True
     )
-    assert f"<!-- options -->\n{done.stdout}<!-- end -->" in page
+    assert f"<!-- {table} -->\n{done.stdout}<!-- end -->" in page
 
 
 # --- what analyze writes --------------------------------------------------------------------------
@@ -233,6 +237,32 @@ def test_the_same_seed_gives_the_same_files_and_another_does_not(analyzed, iris_
     assert (tmp_path / "1" / "selection.csv").read_bytes() != (out / "selection.csv").read_bytes()
 
 
+def test_the_summary_lists_the_files(analyzed, summary):
+    assert sorted(summary["files"]) == sorted(os.listdir(analyzed[0]))
+    assert summary["results_version"] == RESULTS
+
+
+def test_another_file_is_one_more_entry(iris_csv, tmp_path, monkeypatch):
+    """Written, listed on the terminal and in the summary, and known to --force."""
+    toy = OutputFile(
+        "sizes.txt",
+        "the sizes of the clusters",
+        CLUSTERED,
+        lambda path, results: path.write_text(str(results.summary["answer"]["sizes"])),
+    )
+    monkeypatch.setattr(files, "OUTPUT_FILES", (*files.OUTPUT_FILES, toy))
+    command = ("fit", iris_csv, "--k", 3, "--n-replicas", 60, "--out", tmp_path / "out")
+    result = run(*command)
+    assert result.exit_code == 0, result.output
+    assert re.search("^  sizes.txt +the sizes of the clusters$", result.stdout, re.MULTILINE)
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["files"]["sizes.txt"] == "the sizes of the clusters"
+    assert (tmp_path / "out" / "sizes.txt").read_text() == str(summary["answer"]["sizes"])
+    assert run(*command, "--force").exit_code == 0
+    assert run("select", iris_csv, *QUICK, "--out", tmp_path / "choice").exit_code == 0
+    assert not (tmp_path / "choice" / "sizes.txt").exists()
+
+
 # --- other ways in --------------------------------------------------------------------------------
 
 
@@ -278,6 +308,12 @@ def test_select_chooses_and_does_not_cluster(iris_csv, analyzed, tmp_path):
     assert sorted(os.listdir(tmp_path / "out")) == ["selection.csv", "summary.json"]
     whole = (analyzed[0] / "selection.csv").read_bytes()
     assert (tmp_path / "out" / "selection.csv").read_bytes() == whole
+    ours = json.loads((tmp_path / "out" / "summary.json").read_text())
+    theirs = json.loads((analyzed[0] / "summary.json").read_text())
+    assert ours["selection"] == theirs["selection"]
+    assert ours["data"].keys() == theirs["data"].keys()
+    assert ours["data"]["sampled_rows"] is None
+    assert ours["answer"]["tied_k"] == theirs["answer"]["tied_k"]
     assert "Numbers of clusters (* chosen)" in result.stdout
     assert run("select", iris_csv, "--k", 3, "--out", tmp_path / "no").exit_code == 2
 

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bbclust.cli.app import app
+from bbclust.version import RESULTS, __version__
 
 # The command, which gets a signal from itself when so many cells are done: no waiting, no chance.
 SIGNALLED = """
@@ -149,6 +150,62 @@ def test_resume_refuses_other_data_and_settings(table, interrupted, change, sent
     assert done.exit_code == 2
     assert f"the run that did not end had {sentence}: give the same file" in done.output
     assert {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()} == before
+
+
+MAKERS = [
+    ({"results_version": RESULTS - 1}, f"bbclust {__version__} with results {RESULTS - 1}"),
+    ({"bbclust": "0.0.1"}, f"bbclust 0.0.1 with results {RESULTS}"),
+    ({"results_version": None}, "a bbclust that did not number its results"),
+]
+
+
+def changed(plain, change):
+    """Plain data with other values, and without those that are None."""
+    return {name: value for name, value in {**plain, **change}.items() if value is not None}
+
+
+@pytest.mark.parametrize(("change", "maker"), MAKERS)
+def test_an_unfinished_run_of_another_bbclust_is_refused(
+    table, interrupted, tmp_path, change, maker
+):
+    shutil.copytree(interrupted[1] / "out.partial", tmp_path / "out.partial")
+    identity = tmp_path / "out.partial" / "run.json"
+    identity.write_text(json.dumps(changed(json.loads(identity.read_text()), change)))
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()}
+    refused = analyze(table, *OPTIONS, "--out", tmp_path / "out", "--resume")
+    assert refused.exit_code == 2
+    assert f"was begun by {maker}, and this is bbclust {__version__}" in refused.output
+    assert "start anew with --force, or give another directory" in refused.output
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]", "{}"])
+def test_an_unfinished_run_that_does_not_say_who_began_it_is_refused(
+    table, interrupted, tmp_path, content
+):
+    shutil.copytree(interrupted[1] / "out.partial", tmp_path / "out.partial")
+    identity = tmp_path / "out.partial" / "run.json"
+    identity.unlink() if content is None else identity.write_text(content)
+    refused = analyze(table, *OPTIONS, "--out", tmp_path / "out", "--resume")
+    assert refused.exit_code == 2
+    assert "begun by a bbclust that did not number its results" in refused.output
+
+
+@pytest.mark.parametrize(("change", "maker"), MAKERS)
+def test_finished_results_of_another_bbclust_are_refused(
+    table, uninterrupted, tmp_path, change, maker
+):
+    out = shutil.copytree(uninterrupted, tmp_path / "out")
+    summary = json.loads((out / "summary.json").read_text())
+    if "bbclust" in change:
+        change = {"versions": {**summary["versions"], **change}}
+    (out / "summary.json").write_text(json.dumps(changed(summary, change)))
+    before = (out / "summary.json").read_bytes()
+    refused = analyze(table, *OPTIONS, "--out", out, "--resume")
+    assert refused.exit_code == 2
+    assert f"were made by {maker}, and this is bbclust {__version__}" in refused.output
+    assert "say --force to replace them, or give another directory" in refused.output
+    assert (out / "summary.json").read_bytes() == before
 
 
 def test_resume_of_what_is_complete_tells_the_answer_again(table, uninterrupted):

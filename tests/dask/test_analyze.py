@@ -15,9 +15,9 @@ from numpy.testing import assert_allclose, assert_equal
 from typer.testing import CliRunner
 
 from bbclust import load_model
-from bbclust.cli import column_survey as looking
-from bbclust.cli import on_dask
+from bbclust.cli import dask_engine
 from bbclust.cli.app import app
+from bbclust.cli.input import column_survey
 from bbclust.dask.cluster import client as clusters
 from bbclust.dask.partitioned import parquet
 
@@ -66,7 +66,7 @@ def results(folder, cluster, tmp_path_factory):
     out = tmp_path_factory.mktemp("results") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parquet, "MAX_ROWS", 150)
-        patch.setattr(looking, "SAMPLE", 400)
+        patch.setattr(column_survey, "SAMPLE", 400)
         result = run(cluster, folder, *QUICK, "--out", out)
     assert result.exit_code == 0, result.output
     return out, result.stdout
@@ -167,8 +167,8 @@ def test_a_run_that_was_stopped_is_resumed(results, folder, cluster, tmp_path, m
         def stop(*_):
             raise KeyboardInterrupt
 
-        patch.setattr(on_dask, "_write_assignments", stop)
-        patch.setattr(looking, "SAMPLE", 400)
+        patch.setattr(dask_engine, "_write_assignments", stop)
+        patch.setattr(column_survey, "SAMPLE", 400)
         result = run(cluster, folder, *QUICK, "--out", out)
     assert result.exit_code == 130
     assert "--resume" in result.stderr
@@ -177,7 +177,7 @@ def test_a_run_that_was_stopped_is_resumed(results, folder, cluster, tmp_path, m
     assert_refused(
         run(cluster, folder, *QUICK, "--seed", 1, "--out", out, "--resume"), "another --seed"
     )
-    monkeypatch.setattr(looking, "SAMPLE", 400)
+    monkeypatch.setattr(column_survey, "SAMPLE", 400)
     result = run(cluster, folder, *QUICK, "--out", out, "--resume")
     assert result.exit_code == 0, result.output
     for name in ("selection.csv", "model.bbc", "assignments/part-000007.parquet"):
@@ -305,7 +305,7 @@ def test_a_gap_is_named_by_row_and_column_and_nothing_is_left(value, words, clus
 
 
 def test_row_groups_that_no_worker_can_hold(cluster, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(looking, "PARTITIONS_IN_MEMORY", 10**6)
+    monkeypatch.setattr(column_survey, "PARTITIONS_IN_MEMORY", 10**6)
     result = run(cluster, folder, "--out", tmp_path / "out")
     assert_refused(result, "A row group holds 140 rows, for which a worker needs about")
 

@@ -17,8 +17,8 @@ from sklearn.cluster import AgglomerativeClustering, KMeans
 import bbclust
 from bbclust import BBC, load_model
 from bbclust.datasets import load_iris
-from bbclust.io.archive import write_whole
 from bbclust.io.model_file import Unstored
+from bbclust.io.whole_file import write_whole
 from bbclust.priors import (
     GaussianMixture,
     KernelPrior,

@@ -367,7 +367,7 @@ def test_row_numbers_are_those_of_the_file():
 def paths(value, path=""):
     """Every field of a summary, as the documentation writes it."""
     if isinstance(value, dict):
-        free = path in ("settings", "versions", "seconds", "selection.best_k_by")
+        free = path in ("settings", "versions", "seconds", "files", "selection.best_k_by")
         for key, one in value.items():
             name = "{}" if free else key
             here = f"{path}.{name}" if path else name
@@ -385,7 +385,9 @@ def test_every_field_is_documented_and_every_documented_field_exists(full):
     )
     # Too many K's for the rows and errors of scores are not in every analysis.
     baseline = KChoice("gap", (2,), np.array([1.0]), np.array([0.1]), 2, True)
-    summary = summarize(replace(full, baselines=[baseline], notes=["a warning"]))
+    summary = summarize(
+        replace(full, baselines=[baseline], notes=["a warning"], files={"a.csv": "some rows"})
+    )
     summary["selection"]["impossible_k"] = [7]
     found = set(paths(summary))
     optional = {
@@ -751,7 +753,7 @@ def test_report_is_written_whole_or_not_at_all(iris, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError("no space left on the disk")
 
-    monkeypatch.setattr(Path, "replace", fail)
+    monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="no space left"):
         write_report(model, iris.data, path)
     assert os.listdir(tmp_path) == ["report.html"]

@@ -14,6 +14,7 @@ from bbclust.cli.commands.fit import fit
 from bbclust.cli.commands.predict import predict
 from bbclust.cli.commands.report import report
 from bbclust.cli.commands.select import select
+from bbclust.cli.option_groups import ungroup
 from bbclust.cli.output.errors import CommandError, handle_errors
 
 app = typer.Typer(
@@ -23,7 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (analyze, fit, select, predict, compare, report, demo):
-    app.command()(handle_errors(command))
+    app.command()(handle_errors(ungroup(command)))
 
 
 # Whatever is asked of it, --help included.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from bbclust.cli import options as o
 from bbclust.cli.output.errors import CommandError
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ LEAST_MEMORY = 512 * 2**20  # Python, its libraries, and room for a partition
 class ClusterOptions:
     """Which workers do the work, as the options give it."""
 
-    scheduler: str | None = None
-    workers: int | None = None
-    memory_limit: str | None = None
+    workers: o.Workers = None
+    memory_limit: o.MemoryLimit = None
+    scheduler: o.Scheduler = None
 
     @property
     def memory_bytes(self) -> int | None:
@@ -58,17 +59,14 @@ class ClusterOptions:
 
 def refuse_cluster_options(options: ClusterOptions) -> None:
     """These options mean nothing to the local engine."""
-    for option, value in (
-        ("--scheduler", options.scheduler),
-        ("--workers", options.workers),
-        ("--memory-limit", options.memory_limit),
-    ):
+    for name, value in asdict(options).items():
         if value is not None:
+            option = f"--{name.replace('_', '-')}"
             raise CommandError(f"{option} is for --engine dask: say that too, or leave it out.")
 
 
 @contextmanager
-def cluster_sentences() -> Iterator[None]:
+def _cluster_sentences() -> Iterator[None]:
     """What goes wrong on a cluster, in the sentences that the library has for it."""
     from bbclust.dask.cluster.client import NobodyAnswersError
 
@@ -85,11 +83,14 @@ def cluster_sentences() -> Iterator[None]:
 
 
 @contextmanager
-def opened(options: ClusterOptions) -> Iterator[Client]:
+def connected(options: ClusterOptions) -> Iterator[Client]:
     """A client of the workers; those that are started here end with it."""
     from bbclust.dask.cluster.client import open_client
 
-    with open_client(
-        options.scheduler, n_workers=options.workers, memory_limit=options.memory_bytes
-    ) as client:
+    with (
+        _cluster_sentences(),
+        open_client(
+            options.scheduler, n_workers=options.workers, memory_limit=options.memory_bytes
+        ) as client,
+    ):
         yield client

@@ -1,44 +1,32 @@
-"""The path that analyze, fit and demo share: choose K, cluster, compare, write, tell."""
+"""The path of analyze, fit, select and demo, on any engine: load, fit, write, print."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from bbclust.cli.input.preparation import Prepared
+from bbclust.cli.other_methods import ask_other_methods
 from bbclust.cli.output.errors import library_sentences, prefix_errors_with
+from bbclust.cli.output.files import Results, write_files
+from bbclust.cli.output.notes import Notes
 from bbclust.cli.output.progress import Progress, watch
-from bbclust.cli.output.results import (
-    NO_REPORT,
-    assignments_of,
-    can_report,
-    save_model,
-    selection_table,
-    to_json,
-    write_json,
-    write_table,
-)
+from bbclust.cli.output.results import NO_REPORT, can_report, to_json
 from bbclust.cli.output.resuming import finished_summary, identity_of, resumable
 from bbclust.cli.output.terminal import show_directory, show_summary
+from bbclust.cli.output.workspace import Workspace
 from bbclust.cli.settings import Method
 
 if TYPE_CHECKING:
-    from bbclust.baselines import KChoice
-    from bbclust.estimators.base import FittedEnsemble
-    from bbclust.report import Analysis
+    from bbclust.estimators.bbc import BBC
     from bbclust.selection.k_selector import KSelector
-
-# Rows that the other methods see: some of them compare all rows with all others.
-COMPARED_ROWS = 2_000
 
 
 @dataclass(frozen=True)
 class Output:
-    """Where results go and what is told."""
+    """Where results go and what is printed."""
 
     out: Path
     force: bool = False
@@ -47,137 +35,121 @@ class Output:
     quiet: bool = False
 
 
-@dataclass
-class Notes:
-    """What the library warned of, each once."""
+@dataclass(frozen=True)
+class TableInfo:
+    """What is known of a table before it is loaded."""
 
-    sentences: list[str] = field(default_factory=list)
-
-    @contextmanager
-    def taken(self) -> Iterator[None]:
-        """Take the warnings of the block."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            yield
-        for warning in caught:
-            sentence = str(warning.message)
-            if issubclass(warning.category, UserWarning) and sentence not in self.sentences:
-                self.sentences.append(sentence)
+    source: str  # what it is called
+    description: str  # how it is read
+    fingerprint: str  # what tells it from any other table
+    scaling: Mapping[str, Any]  # what its columns are to be scaled by: the kind, at least
+    options: Mapping[str, Any] = field(default_factory=dict)  # what else the results depend on
 
 
-def run(command: str, prepared: Prepared, method: Method, output: Output) -> None:
-    """Analyse prepared rows, write the results, and tell what was found."""
-    identity = identity_of(command, method, prepared)
+class LoadedTable(Protocol):
+    """A table that is ready to be clustered."""
+
+    @property
+    def sample(self) -> Any:
+        """Rows in memory, scaled: all of them, or some that stand for all."""
+
+    def fit(self, estimator: BBC | KSelector) -> BBC | KSelector:
+        """The estimator, or its twin on workers, fitted to all rows."""
+
+    def gather(self, fitted: BBC | KSelector, parts: Path, progress: Progress) -> Results:
+        """What was found; large tables are written into the directory ``parts`` on the way."""
+
+
+class Engine(Protocol):
+    """What ``--engine`` decides: where the table is, and who clusters it."""
+
+    @property
+    def info(self) -> TableInfo: ...
+
+    def connect(self, progress: Progress) -> AbstractContextManager[Any]:
+        """Whoever does the work, until the end of the block."""
+
+    def load(self, client: Any, seed: int, progress: Progress) -> LoadedTable:
+        """The table, by whoever :meth:`connect` gave."""
+
+
+def run(
+    command: str, engine: Engine, method: Method, output: Output, *, refit: bool = True
+) -> None:
+    """Load a table, choose K and cluster, write the results, and print what was found.
+
+    Parameters
+    ----------
+    command : str
+    engine : Engine
+    method : Method
+    output : Output
+    refit : bool
+        Whether rows are clustered once K is chosen.
+    """
+    info = engine.info
+    options = {"name": command, **info.options, **method.settings()}
+    identity = identity_of({"command": options, "scaling": info.scaling}, info.fingerprint)
     summary = finished_summary(output.out, identity) if output.resume and not output.force else None
     if summary is None:
         with (
             resumable(output.out, identity, force=output.force, resume=output.resume) as work,
             watch(quiet=output.quiet) as progress,
+            engine.connect(progress) as client,
         ):
-            analysis = analyse(prepared, method, work.checkpoint, progress, identity["settings"])
-            progress.begin("writing the results")
-            summary = write_results(work.files, analysis, prepared)
-    tell(summary, prepared.description, output)
+            results = _analyse(engine, client, method, work, progress, refit)
+            settings = {"command": options, "scaling": results.scaling.to_dict()}
+            findings = replace(results.findings, settings=settings)
+            summary = write_files(work.files, replace(results, findings=findings))
+    print_summary(summary, info.description, output)
 
 
-def tell(summary: dict[str, Any], read: str, output: Output) -> None:
+def print_summary(summary: dict[str, Any], read: str, output: Output) -> None:
     """Say what was found, in what was read, the way the options ask for."""
     if output.json:
         print(to_json(summary))
     elif not output.quiet:
         show_summary(summary, read=read)
-        show_directory(output.out)
+        show_directory(output.out, summary["files"])
 
 
-def analyse(
-    prepared: Prepared,
-    method: Method,
-    checkpoint: Path,
-    progress: Progress,
-    settings: dict[str, Any],
-) -> Analysis:
-    """Choose K if there is a choice, cluster all rows, and ask other methods."""
-    from bbclust.report import gather
-
+def _analyse(
+    engine: Engine, client: Any, method: Method, work: Workspace, progress: Progress, refit: bool
+) -> Results:
+    """All that is found in a table."""
     notes = Notes()
+    with notes.taken(), prefix_errors_with(engine.info.source), library_sentences():
+        table = engine.load(client, method.seed, progress)
+        fitted = _fit(table, method, work.checkpoint, progress, refit)
     baselines = None
-    with notes.taken(), prefix_errors_with(prepared.source), library_sentences():
-        if method.chooses:
-            estimator: FittedEnsemble | KSelector = _choose(prepared, method, checkpoint, progress)
-        else:
-            progress.begin("clustering all rows")
-            estimator = method.estimator(progress.callback()).fit(prepared.X)
-    if method.chooses and not method.fast:
+    if method.chooses and refit and not method.fast:
         progress.begin("asking other methods")
-        k_values = list(estimator.grid_.k_values)
-        baselines = ask_other_methods(prepared.X, k_values, method, progress, notes)
-    progress.end()
-    return gather(
-        estimator,
-        prepared.X,
-        **prepared.details(),
-        settings=settings,
+        k_values = list(fitted.grid_.k_values)
+        baselines = ask_other_methods(table.sample, k_values, method, progress, notes)
+    results = table.gather(fitted, work.parts, progress)
+    progress.begin("writing the results")
+    findings = replace(
+        results.findings,
         baselines=baselines,
-        notes=notes.sentences,
+        notes=[
+            *notes.sentences,
+            *results.findings.notes,
+            *([NO_REPORT] if refit and not can_report() else []),
+        ],
         seconds=dict(progress.seconds),
     )
+    return replace(results, findings=findings)
 
 
-def _choose(prepared: Prepared, method: Method, checkpoint: Path, progress: Progress) -> KSelector:
+def _fit(
+    table: LoadedTable, method: Method, checkpoint: Path, progress: Progress, refit: bool
+) -> Any:
+    """Choose K if there is a choice, and cluster all rows."""
+    if not method.chooses:
+        progress.begin("clustering all rows")
+        return table.fit(method.estimator(progress.callback()))
     progress.begin("choosing K")
-    chosen = progress.callback(then="clustering all rows")
-    selector = method.selector(chosen, progress.callback(), checkpoint=checkpoint)
-    return selector.fit(prepared.X)
-
-
-def ask_other_methods(
-    X: Any, k_values: list[int], method: Method, progress: Progress, notes: Notes
-) -> list[KChoice] | None:
-    """What the classical methods say about K, on a sample of a large table."""
-    from bbclust.baselines import compare_baselines
-    from bbclust.stages.random_streams import Stage, fixed_sample
-
-    if len(X) > COMPARED_ROWS:
-        X = X[fixed_sample(len(X), COMPARED_ROWS, method.seed, Stage.SELECTION_SAMPLE, 1)]
-        notes.sentences.append(
-            f"The other methods saw a sample of {COMPARED_ROWS:,} rows, since some of them compare "
-            "every row with every other."
-        )
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return compare_baselines(
-                X,
-                k_values,
-                callbacks=progress.callback(),
-                random_state=method.seed,
-                n_jobs=method.jobs,
-            )
-    except ValueError as error:
-        notes.sentences.append(f"The other methods have no answer here: {error}")
-        return None
-
-
-def write_results(directory: Path, analysis: Analysis, prepared: Prepared) -> dict[str, Any]:
-    """All files of a command, and the summary that one of them holds."""
-    table = assignments_of(analysis, prepared.rows)
-    write_table(directory / "assignments.csv", table)
-    write_table(directory / "assignments.parquet", table)
-    save_model(directory / "model.bbc", analysis.model, prepared.scaling)
-    return write_findings(directory, analysis)
-
-
-def write_findings(directory: Path, analysis: Analysis) -> dict[str, Any]:
-    """The files that do not grow with the rows, and the summary that one of them holds."""
-    from bbclust.report import render, summarize
-
-    if not can_report():
-        analysis = replace(analysis, notes=[*analysis.notes, NO_REPORT])
-    summary = summarize(analysis)
-    if analysis.selector is not None:
-        write_table(directory / "selection.csv", selection_table(analysis.selector))
-    write_json(directory / "summary.json", summary)
-    if can_report():
-        page = render(analysis, summary)
-        (directory / "report.html").write_text(page, encoding="utf-8")
-    return summary
+    chosen = progress.callback(then="clustering all rows" if refit else None)
+    return table.fit(
+        method.selector(chosen, progress.callback(), checkpoint=checkpoint, refit=refit)
+    )

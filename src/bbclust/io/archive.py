@@ -13,18 +13,18 @@ import io
 import json
 import math
 import os
-import secrets
 import stat
 import struct
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from bbclust.io.whole_file import write_whole
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -138,29 +138,6 @@ def unpack(data: bytes, kind: str, schema: int) -> Archive:
     if members:
         raise ArchiveError(f"it holds {sorted(members)[0]!r}, which does not belong there")
     return Archive(head["kind"], head["schema"], head["header"], arrays)
-
-
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file under another name, and give it its name once it is safely on the disk."""
-    target = Path(os.path.realpath(path))
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        try:
-            with open(draft, "xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, target)
-        except BaseException:
-            with suppress(OSError):
-                draft.unlink()
-            raise
-    except OSError as error:
-        raise OSError(
-            error.errno,
-            f"{path} cannot be written ({error.strerror}): choose a place in a folder that exists "
-            "and can be written to",
-        ) from None
 
 
 def _read(path: str | os.PathLike[str]) -> bytes:

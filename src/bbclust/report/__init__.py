@@ -7,8 +7,8 @@ Jinja2: ``pip install "bbclust[report]"``. They are imported only when a page is
 
 from __future__ import annotations
 
-from bbclust.report.analysis import Analysis, gather
+from bbclust.report.analysis import Analysis, Findings, gather
 from bbclust.report.summary import summarize
 from bbclust.report.writing import render, write_report
 
-__all__ = ["Analysis", "gather", "render", "summarize", "write_report"]
+__all__ = ["Analysis", "Findings", "gather", "render", "summarize", "write_report"]

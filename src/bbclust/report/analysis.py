@@ -1,4 +1,4 @@
-"""Analysis: all that was found about one table, in one place."""
+"""Findings and Analysis: all that was found about one table, in one place."""
 
 from __future__ import annotations
 
@@ -16,58 +16,28 @@ from sklearn.utils.validation import check_is_fitted
 from bbclust import validation as check
 from bbclust._native import engine
 from bbclust.baselines import KChoice
+from bbclust.diagnostics.row_counts import RowCounts, count_rows
 from bbclust.estimators.base import FittedEnsemble
 from bbclust.selection.k_selector import KSelector
 from bbclust.stages.entropies import entropy
 from bbclust.stages.table import Floats
+from bbclust.version import __version__
 
 Array = npt.NDArray[np.float64]
 
-PACKAGES = ("bbclust", "numpy", "scipy", "scikit-learn", "bokeh")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "bokeh")
 
 
-@dataclass(frozen=True)
-class WholeTable:
-    """Counts over all rows of a table, where an analysis holds a sample of them.
-
-    Attributes
-    ----------
-    sizes : ndarray of shape (K,)
-        Rows of each cluster.
-    entropies : ndarray of shape (K,)
-        Their entropies, added up.
-    agreed_rows : int
-        Rows on which all votes agree.
-    rows_in_between : int
-        Rows on which no cluster has ``CLEAR_SHARE`` of the votes.
-    """
-
-    sizes: npt.NDArray[np.int64]
-    entropies: Array
-    agreed_rows: int
-    rows_in_between: int
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.sizes.sum())
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """What an analysis of n rows and d columns into K clusters produced.
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """A table of n rows and d columns, how many clusters it has, and how that was found.
 
     Attributes
     ----------
-    model : fitted BBC
     X : ndarray of shape (n, d)
         The rows as they were clustered.
     columns : tuple of d strings
         Their names.
-    memberships, labels, entropy : ndarrays of shape (n, K), (n,), (n,)
-        The model's own for the rows it was fitted on, else those of its ``predict_proba``. The
-        label of rows that a clusterer calls noise is -1.
-    is_training : bool
-        Whether X holds the rows that the model was fitted on.
     selector : fitted KSelector, or None
         What chose K.
     original : ndarray of shape (n, d), or None
@@ -98,17 +68,12 @@ class Analysis:
         What other methods say of K: the result of ``compare_baselines``.
     notes : sequence of str
         What a reader should know besides, such as warnings.
-    whole : WholeTable, or None
-        Counts over all rows, if X holds a sample of them.
+    files : mapping from name to content
+        What a command writes beside the summary, in words.
     """
 
-    model: FittedEnsemble
     X: Floats
     columns: tuple[str, ...]
-    memberships: Array
-    labels: npt.NDArray[np.int64]
-    entropy: Array
-    is_training: bool = True
     selector: KSelector | None = None
     original: Floats | None = None
     scaling: str = "none"
@@ -127,7 +92,43 @@ class Analysis:
     seconds: Mapping[str, float] = field(default_factory=dict)
     baselines: Sequence[KChoice] | None = None
     notes: Sequence[str] = ()
-    whole: WholeTable | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table, of which X may hold a sample."""
+        return len(self.X)
+
+    @property
+    def values(self) -> Floats:
+        """The table in the units of the file, shape (n, d)."""
+        return self.X if self.original is None else self.original
+
+
+@dataclass(frozen=True, kw_only=True)
+class Analysis(Findings):
+    """What an analysis of n rows and d columns into K clusters produced.
+
+    Attributes
+    ----------
+    model : fitted BBC
+    memberships, labels, entropy : ndarrays of shape (n, K), (n,), (n,)
+        The model's own for the rows it was fitted on, else those of its ``predict_proba``. The
+        label of rows that a clusterer calls noise is -1.
+    is_training : bool
+        Whether X holds the rows that the model was fitted on.
+    whole : RowCounts, or None
+        Counts over all rows, if X holds a sample of them.
+    others
+        As those of :class:`Findings`.
+    """
+
+    model: FittedEnsemble
+    memberships: Array
+    labels: npt.NDArray[np.int64]
+    entropy: Array
+    is_training: bool = True
+    whole: RowCounts | None = None
 
     @property
     def n_rows(self) -> int:
@@ -138,15 +139,22 @@ class Analysis:
     def n_clusters(self) -> int:
         return int(self.memberships.shape[1])
 
+    def count_rows(self) -> RowCounts:
+        """Counts over all rows: those of X, or those that were given."""
+        if self.whole is not None:
+            return self.whole
+        return count_rows(self.memberships, self.labels, self.entropy)
+
+    def row_weights(self) -> Array | None:
+        """Weights of the rows in the means, for rows that were fitted with weights."""
+        if not (self.is_training and self.model.has_rows_of_fit):
+            return None
+        return self.model.fit_weights()
+
     def number_rows(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The numbers that rows of X go by: their places in the file."""
         places = rows if self.row_numbers is None else self.row_numbers[rows]
         return places + self.first_row
-
-    @property
-    def values(self) -> Floats:
-        """The table in the units of the file, shape (n, d)."""
-        return self.X if self.original is None else self.original
 
 
 def gather(
@@ -189,7 +197,9 @@ def gather(
     """
     check_is_fitted(estimator)
     selector = estimator if isinstance(estimator, KSelector) else None
-    model: FittedEnsemble = estimator._refitted() if isinstance(estimator, KSelector) else estimator
+    if selector is not None and not hasattr(selector, "best_estimator_"):
+        raise AttributeError("There is no best_estimator_ with refit=False: set refit=True.")
+    model = estimator.best_estimator_ if isinstance(estimator, KSelector) else estimator
     if not hasattr(model, "predict_proba"):
         raise TypeError(
             f"A report shows memberships, and {type(model).__name__} has none: "
@@ -206,7 +216,7 @@ def gather(
             )
     for name in {"ids", "truth", "row_numbers"} & details.keys():
         details[name] = _check_values(name, details[name], len(rows))
-    is_training = holds_rows_of_fit(model, rows)
+    is_training = model.has_rows_of_fit and model.was_fitted_to(rows)
     memberships = model.memberships_ if is_training else model.predict_proba(rows)
     facts: dict[str, Any] = {
         "fingerprint": fingerprint_of(rows, names),
@@ -225,20 +235,6 @@ def gather(
         selector=selector,
         original=original,
         **facts,
-    )
-
-
-def holds_rows_of_fit(model: FittedEnsemble, X: Floats) -> bool:
-    """Whether X is, to a rounding, the table that the model was fitted on."""
-    run = getattr(model, "_run", None)
-    if run is None or len(X) != len(model.memberships_):
-        return False
-    mine = X if run.counted is None else X[run.counted]
-    others = X[:0] if run.counted is None else X[~run.counted]
-    spread = np.ptp(run.table.rows, axis=0)
-    return bool(
-        (np.abs(run.table.original() - mine) <= 1e-6 * spread).all()
-        and np.array_equal(run.others, others)
     )
 
 
@@ -268,7 +264,7 @@ def settings_of(model: FittedEnsemble, selector: KSelector | None) -> dict[str, 
 
 def versions() -> dict[str, str]:
     """Versions of Python, of the packages that were used, and the engine's instruction set."""
-    found = {"python": platform.python_version()}
+    found = {"python": platform.python_version(), "bbclust": __version__}
     for name in PACKAGES:
         try:
             found[name] = version(name)

@@ -11,6 +11,7 @@ from bokeh.plotting import figure
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from bbclust.diagnostics.row_counts import CLEAR_SHARE
 from bbclust.report import figures
 from bbclust.report.analysis import Analysis
 from bbclust.report.inlined import (
@@ -25,11 +26,12 @@ from bbclust.report.methods import compare_methods
 from bbclust.report.prior_histograms import Histogram, compare_with_prior
 from bbclust.report.profiles import make_profiles
 from bbclust.report.rows import TOP_VOTES, ShownRows, short, show_rows
-from bbclust.report.sentences import CLEAR_SHARE, listed
-from bbclust.report.summary import as_plain, row_weights, summarize, uncertain_order
+from bbclust.report.sentences import listed
+from bbclust.report.summary import as_plain, summarize, uncertain_order
 from bbclust.report.theme import DARK, LIGHT, cluster_colors
 from bbclust.stages.entropies import pair_doubts
 
+THEMES = {"light": LIGHT, "dark": DARK}
 MOST_CARDS = 30
 MOST_CHIPS = 40
 MOST_CLASSES = 40
@@ -68,21 +70,7 @@ def make_page(analysis: Analysis, summary: Mapping[str, Any] | None = None) -> s
         )
     histograms = _histograms(analysis, shown)
     scripts = [bokeh_script(), packaged("behaviour.js")]
-    themes = {"light": LIGHT, "dark": DARK}
-    colors = {name: cluster_colors(theme["page"]) for name, theme in themes.items()}
-    moving_parts = as_plain(
-        {
-            "themes": {name: theme | {"clusters": colors[name]} for name, theme in themes.items()},
-            "markers": [figures.marker_name(k) for k in range(len(figures.MARKER_NAMES))],
-            "every_k": every_k,
-            "histograms": {
-                f"c{j}": {"edges": one.edges, "data": one.data, "prior": one.prior}
-                for j, one in histograms.items()
-            },
-            "clear_share": CLEAR_SHARE,
-            "page_of_rows": ROWS_PER_PAGE,
-        }
-    )
+    colors = {name: cluster_colors(theme["page"]) for name, theme in THEMES.items()}
     page = _environment().get_template("report.html")
     return page.render(
         summary=summary,
@@ -98,16 +86,35 @@ def make_page(analysis: Analysis, summary: Mapping[str, Any] | None = None) -> s
         telling_columns=TELLING_COLUMNS,
         most_classes=MOST_CLASSES,
         most_chips=MOST_CHIPS,
-        themes=themes,
+        themes=THEMES,
         cluster_colors=colors,
         n_colors=len(colors["light"]),
         style=Markup(packaged("style.css")),
         policy=policy(scripts),
         scripts=[Markup(script) for script in scripts],
         json_blocks={
-            "report-data": json_in_script(moving_parts),
+            "report-data": json_in_script(_moving_parts(every_k, histograms, colors)),
             "report-figures": figures_in_script(_draw(analysis, shown, every_k, histograms)),
         },
+    )
+
+
+def _moving_parts(
+    every_k: Any, histograms: Mapping[int, Histogram], colors: Mapping[str, Any]
+) -> Any:
+    """What the script of the page needs, as plain data."""
+    return as_plain(
+        {
+            "themes": {name: theme | {"clusters": colors[name]} for name, theme in THEMES.items()},
+            "markers": [figures.marker_name(k) for k in range(len(figures.MARKER_NAMES))],
+            "every_k": every_k,
+            "histograms": {
+                f"c{j}": {"edges": one.edges, "data": one.data, "prior": one.prior}
+                for j, one in histograms.items()
+            },
+            "clear_share": CLEAR_SHARE,
+            "page_of_rows": ROWS_PER_PAGE,
+        }
     )
 
 
@@ -179,7 +186,7 @@ def _doubts(analysis: Analysis) -> list[list[float]] | None:
     """Doubt between any two clusters, unless there are too many for a table."""
     if not 1 < analysis.n_clusters <= MOST_IN_MATRIX:
         return None
-    doubts: list[list[float]] = pair_doubts(analysis.memberships, row_weights(analysis)).tolist()
+    doubts: list[list[float]] = pair_doubts(analysis.memberships, analysis.row_weights()).tolist()
     return doubts
 
 

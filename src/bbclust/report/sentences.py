@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from bbclust.diagnostics.row_counts import CLEAR_SHARE
 from bbclust.selection.criteria import CRISP_BITS
 
 # Above half a bit per vote, the rows of two clusters are nearer to a coin toss than to a decision.
 MIXED_BITS = 0.5
-# A row on which no cluster has this share of the votes is called in between.
-CLEAR_SHARE = 0.75
 
 
 def pair_verdict(doubt: float) -> str:

@@ -18,12 +18,13 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import adjusted_rand_score
 
 from bbclust.baselines import KChoice
-from bbclust.report.analysis import Analysis, WholeTable
+from bbclust.report.analysis import Analysis, Findings
 from bbclust.report.profiles import Profiles, make_profiles
-from bbclust.report.sentences import CLEAR_SHARE, answer_sentences, pair_verdict
+from bbclust.report.sentences import answer_sentences, pair_verdict
 from bbclust.selection.criteria import CRITERIA
 from bbclust.selection.k_selector import KSelector
 from bbclust.stages.entropies import mean_pairwise_entropy, pair_doubts, worst_pair
+from bbclust.version import RESULTS
 
 Array = npt.NDArray[np.float64]
 
@@ -33,7 +34,7 @@ N_TELLING = 10
 N_PAIRS = 200
 
 
-def summarize(analysis: Analysis) -> dict[str, Any]:
+def summarize(findings: Findings) -> dict[str, Any]:
     """All that was found, as numbers, strings, lists and dicts that JSON can hold.
 
     Numbers that do not exist (the standard error for rows that were not fitted, the mean of a
@@ -41,7 +42,8 @@ def summarize(analysis: Analysis) -> dict[str, Any]:
 
     Parameters
     ----------
-    analysis : Analysis
+    findings : Analysis, or Findings
+        The latter have no clusters, and their summary nothing that is about clusters.
 
     Returns
     -------
@@ -60,27 +62,21 @@ def summarize(analysis: Analysis) -> dict[str, Any]:
     >>> print(summary["answer"]["sentences"][0])
     The 150 rows were divided into 3 clusters, a number that was given, not chosen.
     """
-    weights = row_weights(analysis)
-    doubts = pair_doubts(analysis.memberships, weights)
-    entropies = mean_pairwise_entropy(analysis.memberships, weights)
-    profiles = make_profiles(analysis.values, analysis.labels, analysis.n_clusters)
     summary: dict[str, Any] = as_plain(
         {
             "schema": SCHEMA,
-            "data": _data(analysis),
-            "answer": _answer(analysis, doubts, entropies, weights),
-            "clusters": _clusters(analysis, profiles),
-            "pairs": _pairs(doubts, entropies),
+            "results_version": RESULTS,
+            "data": _data(findings),
+            **(_clustering(findings) if isinstance(findings, Analysis) else _choice(findings)),
             "selection": None
-            if analysis.selector is None
-            else summarize_selection(analysis.selector),
-            "truth": _truth(analysis),
-            "baselines": _baselines(analysis),
-            "settings": analysis.settings,
-            "seed": _seed(analysis),
-            "versions": analysis.versions,
-            "seconds": analysis.seconds,
-            "notes": analysis.notes,
+            if findings.selector is None
+            else summarize_selection(findings.selector),
+            "settings": findings.settings,
+            "seed": _seed(findings),
+            "versions": findings.versions,
+            "seconds": findings.seconds,
+            "files": findings.files,
+            "notes": findings.notes,
         }
     )
     return summary
@@ -113,47 +109,51 @@ def uncertain_order(analysis: Analysis) -> npt.NDArray[np.int64]:
     return np.argsort(-analysis.entropy, kind="stable")
 
 
-def row_weights(analysis: Analysis) -> Array | None:
-    """Weights of the rows in the means, for rows that were fitted with weights."""
-    run = getattr(analysis.model, "_run", None)
-    if not analysis.is_training or run is None:
-        return None
-    if run.counted is None:
-        weights: Array | None = run.table.weights
-        return weights
-    spread: Array = run.spread(run.table.weights_or_ones(), np.zeros(len(run.others)))
-    return spread
-
-
-def _data(analysis: Analysis) -> dict[str, Any]:
+def _data(findings: Findings) -> dict[str, Any]:
     return {
-        "source": analysis.source,
-        "n_rows": analysis.n_rows,
-        "sampled_rows": None if len(analysis.X) == analysis.n_rows else len(analysis.X),
-        "dropped_rows": analysis.dropped_rows,
-        "first_row": analysis.first_row,
-        "columns": analysis.columns,
+        "source": findings.source,
+        "n_rows": findings.n_rows,
+        "sampled_rows": None if len(findings.X) == findings.n_rows else len(findings.X),
+        "dropped_rows": findings.dropped_rows,
+        "first_row": findings.first_row,
+        "columns": findings.columns,
         "set_aside": [
-            {"column": column, "reason": reason} for column, reason in analysis.set_aside.items()
+            {"column": column, "reason": reason} for column, reason in findings.set_aside.items()
         ],
-        "id_column": None if analysis.ids is None else analysis.id_name,
-        "scaling": analysis.scaling,
-        "fingerprint": analysis.fingerprint,
+        "id_column": None if findings.ids is None else findings.id_name,
+        "scaling": findings.scaling,
+        "fingerprint": findings.fingerprint,
     }
 
 
-def count_rows(analysis: Analysis) -> WholeTable:
-    """Counts over all rows: those of the analysis, or those it was given."""
-    if analysis.whole is not None:
-        return analysis.whole
-    k = analysis.n_clusters
-    clustered = analysis.labels + 1  # the first place is for rows in no cluster
-    return WholeTable(
-        sizes=np.bincount(clustered, minlength=k + 1)[1:],
-        entropies=np.bincount(clustered, analysis.entropy, k + 1)[1:].astype(np.float64),
-        agreed_rows=int((analysis.entropy == 0).sum()),
-        rows_in_between=int((analysis.memberships.max(axis=1) < CLEAR_SHARE).sum()),
-    )
+def _choice(findings: Findings) -> dict[str, Any]:
+    """The answer when K was chosen and nothing was clustered."""
+    selector = findings.selector
+    if selector is None:
+        raise ValueError("Nothing was clustered and no K chosen: there is nothing to summarize.")
+    return {
+        "answer": {
+            "sentences": str(selector.verdict_).splitlines()[:2],
+            "n_clusters": selector.best_k_,
+            "chosen": True,
+            "tied_k": selector.tied_k_,
+        }
+    }
+
+
+def _clustering(analysis: Analysis) -> dict[str, Any]:
+    """The answer, and what is to be said of the clusters."""
+    weights = analysis.row_weights()
+    doubts = pair_doubts(analysis.memberships, weights)
+    entropies = mean_pairwise_entropy(analysis.memberships, weights)
+    profiles = make_profiles(analysis.values, analysis.labels, analysis.n_clusters)
+    return {
+        "answer": _answer(analysis, doubts, entropies, weights),
+        "clusters": _clusters(analysis, profiles),
+        "pairs": _pairs(doubts, entropies),
+        "truth": _truth(analysis),
+        "baselines": _baselines(analysis),
+    }
 
 
 def _mean_entropy(analysis: Analysis, weights: Array | None) -> float:
@@ -165,23 +165,18 @@ def _mean_entropy(analysis: Analysis, weights: Array | None) -> float:
 def _answer(
     analysis: Analysis, doubts: Array, entropies: Array, weights: Array | None
 ) -> dict[str, Any]:
-    selector, model, k = analysis.selector, analysis.model, analysis.n_clusters
-    counts = count_rows(analysis)
+    counts, k = analysis.count_rows(), analysis.n_clusters
     answer: dict[str, Any] = {
         "n_clusters": k,
-        "chosen": selector is not None,
+        "chosen": analysis.selector is not None,
         "rows": "fitted" if analysis.is_training else "new",
-        "confidence": None,
-        "half_samples_choose": None,
-        "mc_confidence": None,
-        "tied_k": [k],
-        "cluster_tendency": None,
+        **_confidence(analysis.selector, k),
         "sizes": counts.sizes,
         "noise_rows": int((analysis.labels < 0).sum()),
         "agreed_rows": counts.agreed_rows,
         "rows_in_between": counts.rows_in_between,
         "mean_entropy": _mean_entropy(analysis, weights),
-        "mean_entropy_se": None,
+        "mean_entropy_se": _error_of_fit(analysis, "mean_entropy_se_"),
         "largest_possible_entropy": float(np.log2(k)),
         "max_pairwise_entropy": None,
         "worst_pair": None,
@@ -189,30 +184,46 @@ def _answer(
             _row(analysis, int(row)) for row in uncertain_order(analysis)[:N_UNCERTAIN]
         ],
     }
-    if selector is not None:
-        answer["mc_confidence"] = selector.mc_confidence_[selector.best_k_]
-        answer["tied_k"] = selector.tied_k_
-        answer["cluster_tendency"] = selector.cluster_tendency_
-        if selector.confidence_ is not None:
-            shares = selector.confidence_
-            answer["confidence"] = shares[selector.best_k_]
-            # Among equals the chosen one, else the smallest.
-            favourite = max(shares, key=lambda one: (shares[one], one == selector.best_k_, -one))
-            answer["half_samples_choose"] = favourite
-    if analysis.is_training:
-        answer["mean_entropy_se"] = getattr(model, "mean_entropy_se_", None)
     widest, worst = worst_pair(entropies), worst_pair(doubts)
     if widest is not None and worst is not None:
         answer["max_pairwise_entropy"] = {
             "value": entropies[widest],
-            "se": getattr(model, "max_pairwise_entropy_se_", None)
-            if analysis.is_training
-            else None,
+            "se": _error_of_fit(analysis, "max_pairwise_entropy_se_"),
             "clusters": widest,
         }
         answer["worst_pair"] = _pair(worst, doubts, entropies)
     answer["sentences"] = answer_sentences(answer, analysis.n_rows)
     return answer
+
+
+def _confidence(selector: KSelector | None, k: int) -> dict[str, Any]:
+    """How sure it is that there are K clusters; None for what was not asked."""
+    sure: dict[str, Any] = {
+        "confidence": None,
+        "half_samples_choose": None,
+        "mc_confidence": None,
+        "tied_k": [k],
+        "cluster_tendency": None,
+    }
+    if selector is None:
+        return sure
+    sure["mc_confidence"] = selector.mc_confidence_[selector.best_k_]
+    sure["tied_k"] = selector.tied_k_
+    sure["cluster_tendency"] = selector.cluster_tendency_
+    shares = selector.confidence_
+    if shares is not None:
+        sure["confidence"] = shares[selector.best_k_]
+        # Among equals the chosen one, else the smallest.
+        sure["half_samples_choose"] = max(
+            shares, key=lambda one: (shares[one], one == selector.best_k_, -one)
+        )
+    return sure
+
+
+def _error_of_fit(analysis: Analysis, name: str) -> float | None:
+    """A Monte-Carlo error of the model, which is about the rows of its fit only."""
+    error: float | None = getattr(analysis.model, name, None) if analysis.is_training else None
+    return error
 
 
 def _row(analysis: Analysis, row: int) -> dict[str, Any]:
@@ -232,7 +243,7 @@ def _name(value: Any) -> Any:
 
 
 def _clusters(analysis: Analysis, profiles: Profiles) -> list[dict[str, Any]]:
-    counts = count_rows(analysis)
+    counts = analysis.count_rows()
     return [
         {
             "cluster": k,
@@ -339,18 +350,13 @@ def _baselines(analysis: Analysis) -> list[dict[str, Any]] | None:
 
 def summarize_choice(choice: KChoice) -> dict[str, Any]:
     """What another method says, see ``baselines`` in ``docs/summary_schema.md``."""
-    return {
-        "name": choice.name,
-        "best_k": choice.best_k,
-        "larger_is_better": choice.larger_is_better,
-        "k_values": choice.k_values,
-        "scores": choice.scores,
-        "errors": choice.errors,
-    }
+    fields = ("name", "best_k", "larger_is_better", "k_values", "scores", "errors")
+    return {field: getattr(choice, field) for field in fields}
 
 
-def _seed(analysis: Analysis) -> int | None:
+def _seed(findings: Findings) -> int | None:
     """The ``random_state`` that repeats the analysis, if it was a number."""
-    estimator = analysis.model if analysis.selector is None else analysis.selector
+    model = findings.model if isinstance(findings, Analysis) else None
+    estimator = model if findings.selector is None else findings.selector
     seed = getattr(estimator, "random_state", None)
     return int(seed) if isinstance(seed, Integral) else None

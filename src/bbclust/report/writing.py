@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bbclust.estimators.base import FittedEnsemble
+from bbclust.io.whole_file import write_whole
 from bbclust.report.analysis import Analysis, gather
 from bbclust.selection.k_selector import KSelector
 
@@ -84,11 +85,5 @@ def write_report(
     ('iris.html', True)
     """
     page = render(gather(estimator, X, columns=columns, original=original, **details))
-    path = Path(path)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(page, encoding="utf-8", newline="\n")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-    return path
+    write_whole(path, page.encode("utf-8"))
+    return Path(path)

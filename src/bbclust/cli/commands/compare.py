@@ -6,29 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from bbclust.cli import options as o
-from bbclust.cli.input.preparation import Prepared, make_source, prepare
+from bbclust.cli.input.preparation import Prepared, prepare
+from bbclust.cli.option_groups import TableOptions
+from bbclust.cli.other_methods import ask_other_methods
 from bbclust.cli.output.errors import CommandError, library_sentences, prefix_errors_with
+from bbclust.cli.output.notes import Notes
 from bbclust.cli.output.progress import Progress, watch
 from bbclust.cli.output.results import to_json, write_table
 from bbclust.cli.output.terminal import show_comparison, show_notes
 from bbclust.cli.output.workspace import new_file
 from bbclust.cli.parsing import AUTO, parse_k
-from bbclust.cli.pipeline import Notes, ask_other_methods
 from bbclust.cli.settings import Method
 
 
 def compare(
-    file: o.File,
-    delimiter: o.Delimiter = None,
-    header: o.Header = None,
-    decimal: o.Decimal = None,
-    encoding: o.Encoding = None,
-    columns: o.ColumnNames = None,
-    exclude: o.Exclude = None,
-    id: o.Id = None,  # noqa: A002
-    no_id: o.NoId = False,
-    scale: o.Scaling = o.Scale.standard,
-    missing: o.OnMissing = o.Missing.error,
+    table: TableOptions,
     k: o.KRange = "2:10",
     seed: o.Seed = 0,
     jobs: o.Jobs = -1,
@@ -44,19 +36,7 @@ def compare(
     k_values = parse_k(k)
     if k_values == AUTO or len(k_values) < 2:
         raise CommandError(f"--k {k} is not a list of numbers to compare: give for example 2:10.")
-    source = make_source(
-        file,
-        delimiter=delimiter,
-        header=header,
-        decimal=decimal,
-        encoding=encoding,
-        columns=columns,
-        exclude=exclude,
-        id=id,
-        no_id=no_id,
-        missing=missing.value,
-    )
-    prepared = prepare(source, scale.value)
+    prepared = prepare(table.source(), table.scale.value)
     notes = Notes()
     method = Method(k_values, fast=True, seed=seed, jobs=jobs)
     with watch(quiet=quiet) as progress:

@@ -11,6 +11,7 @@ from bbclust.cli import options as o
 from bbclust.cli.input.columns import Wanted
 from bbclust.cli.input.preparation import prepare_table
 from bbclust.cli.input.tables import InputTable
+from bbclust.cli.local_engine import LocalEngine
 from bbclust.cli.output.terminal import say
 from bbclust.cli.parsing import parse_k
 from bbclust.cli.pipeline import Output, run
@@ -40,7 +41,7 @@ def demo(
     table = InputTable("Fisher's Iris", _iris(), "embedded, in cm and not rescaled as in the paper")
     prepared = prepare_table(table, Wanted(truth="species"), "error", "none")
     method = Method(k=parse_k(k), fast=fast, seed=seed, jobs=jobs)
-    run("demo", prepared, method, Output(Path(out), force, resume, json, quiet))
+    run("demo", LocalEngine(prepared), method, Output(Path(out), force, resume, json, quiet))
     if not (json or quiet):
         say("", "With a table of your own: bbclust analyze data.csv")
 

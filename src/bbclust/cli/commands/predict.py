@@ -7,7 +7,8 @@ from pathlib import Path
 
 from bbclust.cli import options as o
 from bbclust.cli.input.models import open_model
-from bbclust.cli.input.preparation import make_source, prepare_for
+from bbclust.cli.input.preparation import prepare_for
+from bbclust.cli.option_groups import ReadOptions
 from bbclust.cli.output.errors import library_sentences, prefix_errors_with
 from bbclust.cli.output.results import assignments, to_json, write_table
 from bbclust.cli.output.workspace import new_file
@@ -15,14 +16,7 @@ from bbclust.cli.output.workspace import new_file
 
 def predict(
     model: o.Model,
-    file: o.File,
-    delimiter: o.Delimiter = None,
-    header: o.Header = None,
-    decimal: o.Decimal = None,
-    encoding: o.Encoding = None,
-    id: o.Id = None,  # noqa: A002
-    no_id: o.NoId = False,
-    missing: o.OnMissing = o.Missing.error,
+    rows: ReadOptions,
     min_confidence: o.MinConfidence = None,
     jobs: o.Jobs = -1,
     out: o.OutFile = None,
@@ -39,17 +33,7 @@ def predict(
     from bbclust.stages.entropies import entropy
 
     fitted, scaling = open_model(model, jobs)
-    source = make_source(
-        file,
-        delimiter=delimiter,
-        header=header,
-        decimal=decimal,
-        encoding=encoding,
-        id=id,
-        no_id=no_id,
-        missing=missing.value,
-    )
-    prepared = prepare_for(source, scaling)
+    prepared = prepare_for(rows.source(), scaling)
     with prefix_errors_with(prepared.source), library_sentences():
         labels = fitted.predict(prepared.X, min_confidence)
         memberships = fitted.predict_proba(prepared.X)

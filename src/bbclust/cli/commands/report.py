@@ -6,7 +6,8 @@ from pathlib import Path
 
 from bbclust.cli import options as o
 from bbclust.cli.input.models import open_model
-from bbclust.cli.input.preparation import default_out, make_source, prepare_for
+from bbclust.cli.input.preparation import default_out, prepare_for
+from bbclust.cli.option_groups import ReadOptions
 from bbclust.cli.output.errors import CommandError, library_sentences, prefix_errors_with
 from bbclust.cli.output.results import NO_REPORT, can_report, to_json
 from bbclust.cli.output.terminal import say, show_summary
@@ -15,15 +16,8 @@ from bbclust.cli.output.workspace import new_file
 
 def report(
     model: o.Model,
-    file: o.File,
-    delimiter: o.Delimiter = None,
-    header: o.Header = None,
-    decimal: o.Decimal = None,
-    encoding: o.Encoding = None,
-    id: o.Id = None,  # noqa: A002
-    no_id: o.NoId = False,
+    rows: ReadOptions,
     truth: o.Truth = None,
-    missing: o.OnMissing = o.Missing.error,
     jobs: o.Jobs = -1,
     out: o.OutFile = None,
     force: o.Force = False,
@@ -36,19 +30,8 @@ def report(
     from bbclust.report import gather, render, summarize
 
     fitted, scaling = open_model(model, jobs)
-    source = make_source(
-        file,
-        delimiter=delimiter,
-        header=header,
-        decimal=decimal,
-        encoding=encoding,
-        id=id,
-        no_id=no_id,
-        truth=truth,
-        missing=missing.value,
-    )
-    prepared = prepare_for(source, scaling)
-    path = default_out(file, "-report.html") if out is None else Path(out)
+    prepared = prepare_for(rows.source(truth=truth), scaling)
+    path = default_out(rows.file, "-report.html") if out is None else Path(out)
     with prefix_errors_with(prepared.source), library_sentences():
         analysis = gather(fitted, prepared.X, **prepared.details())
     summary = summarize(analysis)

@@ -79,19 +79,6 @@ class Prepared:
             "set_aside": self.set_aside,
         }
 
-    def summary(self) -> dict[str, Any]:
-        """The fields of ``data`` in a summary, without the fingerprint."""
-        return {
-            "source": self.source,
-            "n_rows": len(self.X),
-            "dropped_rows": self.rows.n_dropped,
-            "first_row": 1,
-            "columns": self.rows.columns,
-            "set_aside": [{"column": n, "reason": r} for n, r in self.set_aside.items()],
-            "id_column": self.id,
-            "scaling": self.scaling.in_words(),
-        }
-
 
 def make_dialect(
     delimiter: str | None, header: bool | None, decimal: str | None, encoding: str | None
@@ -106,29 +93,6 @@ def make_dialect(
     if decimal not in (None, ".", ","):
         raise CommandError(f"--decimal must be . or , and not {decimal!r}.")
     return Dialect(delimiter, header, decimal, encoding)
-
-
-def make_source(
-    file: str,
-    *,
-    delimiter: str | None,
-    header: bool | None,
-    decimal: str | None,
-    encoding: str | None,
-    columns: list[str] | None = None,
-    exclude: list[str] | None = None,
-    id: str | None,  # noqa: A002
-    no_id: bool,
-    truth: str | None = None,
-    missing: str,
-) -> Source:
-    """What is to be clustered, from the options."""
-    return Source(
-        file,
-        make_dialect(delimiter, header, decimal, encoding),
-        Wanted(tuple(columns or ()), tuple(exclude or ()), id, not no_id, truth),
-        missing,
-    )
 
 
 def prepare(source: Source, scale: str) -> Prepared:

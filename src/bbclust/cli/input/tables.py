@@ -7,7 +7,9 @@ import io
 import sys
 import zipfile
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,33 +124,16 @@ def _read_text(name: str, data: bytes, dialect: Dialect) -> InputTable:
     return InputTable(name, cells.frame, f"{delimiter}-separated {header}", dialect.decimal)
 
 
-def _read_parquet(name: str, data: bytes) -> InputTable:
+def _read_columnar(name: str, data: bytes, kind: str) -> InputTable:
     import polars as pl
 
-    return InputTable(name, _by_polars(pl.read_parquet, data, "Parquet"), "Parquet")
-
-
-def _read_arrow(name: str, data: bytes) -> InputTable:
-    import polars as pl
-
-    return InputTable(name, _by_polars(pl.read_ipc, data, "Arrow"), "Arrow")
-
-
-def _read_arrow_stream(name: str, data: bytes) -> InputTable:
-    import polars as pl
-
-    return InputTable(name, _by_polars(pl.read_ipc_stream, data, "Arrow"), "Arrow")
-
-
-def _by_polars(read: Any, data: bytes, kind: str) -> pl.DataFrame:
-    import polars as pl
-
+    readers = {"Parquet": pl.read_parquet, "Arrow": pl.read_ipc, "Arrow stream": pl.read_ipc_stream}
+    words = kind.removesuffix(" stream")
     try:
-        frame: pl.DataFrame = read(io.BytesIO(data))
+        return InputTable(name, readers[kind](io.BytesIO(data)), words)
     except (pl.exceptions.PolarsError, OSError, ValueError, pl.exceptions.PanicException) as error:
         reason = str(error).splitlines()[0].rstrip(".")
-        raise CommandError(f"The {kind} file is damaged or cut off ({reason}).") from None
-    return frame
+        raise CommandError(f"The {words} file is damaged or cut off ({reason}).") from None
 
 
 def _read_npy(name: str, data: bytes) -> InputTable:
@@ -234,10 +219,8 @@ def _article(kind: str) -> str:
     return f"{'an' if kind[0] in 'AEN' else 'a'} {kind}"
 
 
-_READERS = {
-    "Parquet": _read_parquet,
-    "Arrow": _read_arrow,
-    "Arrow stream": _read_arrow_stream,
+_READERS: dict[str, Callable[[str, bytes], InputTable]] = {
+    **{kind: partial(_read_columnar, kind=kind) for kind in ("Parquet", "Arrow", "Arrow stream")},
     "NPY": _read_npy,
     "NPZ": _read_npz,
     "Excel": _read_excel,

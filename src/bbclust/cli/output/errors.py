@@ -42,11 +42,11 @@ def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
     """The command, with its expected failures told by :func:`one_sentence`."""
 
     @wraps(command)
-    def told(*arguments: Any, **options: Any) -> None:
+    def handled(*arguments: Any, **options: Any) -> None:
         with one_sentence():
             command(*arguments, **options)
 
-    return told
+    return handled
 
 
 @contextmanager

@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bbclust.cli.input.rows import Rows
-from bbclust.cli.input.scaling import Scaling
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from bbclust.estimators.base import FittedEnsemble
     from bbclust.report import Analysis
     from bbclust.selection.k_selector import KSelector
 
@@ -36,26 +34,16 @@ def assignments(
     import numpy as np
     import polars as pl
 
-    def spread(name: str, values: npt.NDArray[Any]) -> pl.Series:
-        known = pl.Series(name, np.ascontiguousarray(values))
-        if not rows.n_dropped:
-            return known
-        place = pl.Series(np.where(rows.kept, np.cumsum(rows.kept) - 1, -1))
-        return known.gather(place.set(place < 0, None))
+    from bbclust.io.assignment_columns import assignment_columns
 
-    if rows.ids is None:
-        ids = pl.Series("id", np.arange(1, len(rows.kept) + 1))
-    else:
-        ids = rows.ids.alias("id")
-    return pl.DataFrame(
-        [
-            ids,
-            spread("label", labels),
-            *(spread(f"membership_{k}", memberships[:, k]) for k in range(memberships.shape[1])),
-            spread("entropy", entropy),
-            spread("n_votes", n_votes),
-        ]
-    )
+    ids = np.arange(1, len(rows.kept) + 1) if rows.ids is None else rows.ids.alias("id")
+    columns = assignment_columns(ids, labels, memberships, entropy, n_votes)
+    if rows.n_dropped:
+        place = pl.Series(np.where(rows.kept, np.cumsum(rows.kept) - 1, -1))
+        place = place.set(place < 0, None)
+        for name in columns.keys() - {"id"}:
+            columns[name] = pl.Series(np.ascontiguousarray(columns[name])).gather(place)
+    return pl.DataFrame(columns)
 
 
 def assignments_of(analysis: Analysis, rows: Rows) -> pl.DataFrame:
@@ -118,11 +106,6 @@ def write_table(path: Path, frame: pl.DataFrame) -> None:
             raise
         number = int(code[1])
         raise OSError(number, os.strerror(number), str(path)) from None
-
-
-def save_model(path: Path, model: FittedEnsemble, scaling: Scaling) -> None:
-    """A model with what new rows need: the names and the scaling of its columns."""
-    model.save(path, metadata={"scaling": scaling.to_dict()})
 
 
 def can_report() -> bool:

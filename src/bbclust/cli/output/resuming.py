@@ -8,23 +8,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bbclust.cli.input.preparation import Prepared
 from bbclust.cli.output.errors import CommandError, os_sentence
+from bbclust.cli.output.files import SUMMARY
 from bbclust.cli.output.results import write_json
 from bbclust.cli.output.workspace import Workspace, forget, new_directory, workspace_of
-from bbclust.cli.settings import Method
+from bbclust.version import RESULTS, __version__
 
 
-def identity_of(command: str, method: Method, prepared: Prepared) -> dict[str, Any]:
-    """All that a result depends on: the settings and the data."""
-    from bbclust.report.analysis import fingerprint_of
-
+def identity_of(settings: dict[str, Any], fingerprint: str) -> dict[str, Any]:
+    """All that a result depends on: the program, the settings and the data."""
     return {
-        "settings": {
-            "command": {"name": command, **method.settings()},
-            "scaling": prepared.scaling.to_dict(),
-        },
-        "fingerprint": fingerprint_of(prepared.X, prepared.rows.columns),
+        "bbclust": __version__,
+        "results_version": RESULTS,
+        "settings": settings,
+        "fingerprint": fingerprint,
     }
 
 
@@ -52,16 +49,27 @@ def resumable(
 def finished_summary(out: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
     """The summary of results that are already there; None if there are none.
 
-    Refuses results of other data or settings.
+    Refuses results of another bbclust, of other data, or of other settings.
     """
-    path = out / "summary.json"
+    path = out / SUMMARY
     if not path.is_file():
         return None
     try:
         summary = dict(json.loads(path.read_text(encoding="utf-8")))
-        found = {"settings": summary["settings"], "fingerprint": summary["data"]["fingerprint"]}
+        found = {
+            "bbclust": summary["versions"]["bbclust"],
+            "results_version": summary.get("results_version"),
+            "settings": summary["settings"],
+            "fingerprint": summary["data"]["fingerprint"],
+        }
     except (ValueError, KeyError, TypeError, OSError):
         return None  # not ours, or an earlier version's: left to the checks of the directory
+    maker = _other_maker(found)
+    if maker:
+        raise CommandError(
+            f"{out}: the results there were made by {maker}: say --force to replace them, or give "
+            "another directory with --out."
+        )
     difference = _difference(found, identity)
     if difference:
         raise CommandError(
@@ -69,17 +77,24 @@ def finished_summary(out: Path, identity: dict[str, Any]) -> dict[str, Any] | No
             "options, another directory with --out, or --force to replace them."
         )
     work = workspace_of(out)
-    if not _difference(_identity_in(work) or identity, identity):
+    left = _identity_in(work)
+    if not left or not (_other_maker(left) or _difference(left, identity)):
         forget(work)  # the run was stopped while it cleaned up
     return summary
 
 
 def _check_same(work: Workspace, identity: dict[str, Any]) -> None:
-    """Refuse to go on with a run on other data or with other settings."""
+    """Refuse to go on with a run of another bbclust, on other data, or with other settings."""
     if not work.has_finished_parts():
         return
-    before = _identity_in(work)  # if it is lost, the finished parts tell what they belong to
-    difference = "" if before is None else _difference(before, identity)
+    before = _identity_in(work)
+    maker = _other_maker(before)
+    if maker:
+        raise CommandError(
+            f"{work.partial}: the run that did not end was begun by {maker}: start anew with "
+            "--force, or give another directory with --out."
+        )
+    difference = _difference(before, identity)
     if difference:
         raise CommandError(
             f"{work.partial}: the run that did not end had {difference}: give the same file and "
@@ -87,11 +102,23 @@ def _check_same(work: Workspace, identity: dict[str, Any]) -> None:
         )
 
 
-def _identity_in(work: Workspace) -> dict[str, Any] | None:
+def _identity_in(work: Workspace) -> dict[str, Any]:
+    """What was written when the run began; empty if there is none, or none that can be read."""
     try:
         return dict(json.loads(work.identity.read_text(encoding="utf-8")))
     except (OSError, ValueError):
-        return None
+        return {}
+
+
+def _other_maker(identity: dict[str, Any]) -> str:
+    """In words, the bbclust that made a run, unless it gives the same results as this one."""
+    version, number = identity.get("bbclust"), identity.get("results_version")
+    if (version, number) == (__version__, RESULTS):
+        return ""
+    made = "a bbclust that did not number its results"
+    if number is not None:
+        made = f"bbclust {version} with results {number}"
+    return f"{made}, and this is bbclust {__version__} with results {RESULTS}"
 
 
 def _difference(before: dict[str, Any], now: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +13,21 @@ SHARES_SHOWN = 3
 SIZES_SHOWN = 15
 COLUMNS_SHOWN = 20
 CLASSES_SHOWN = 20
-FILES = {
-    "report.html": "open it in a browser",
-    "assignments.csv": "label and memberships of every row, also as .parquet",
-    "assignments": "label and memberships of every row, one Parquet file per partition",
-    "selection.csv": "both measures for every K",
-    "summary.json": "all figures, for programs",
-    "model.bbc": "for bbclust predict",
-}
 
 
 def show_summary(summary: dict[str, Any], *, read: str) -> None:
     """The answer, and how sure it is."""
-    data, answer = summary["data"], summary["answer"]
-    say(*answer["sentences"])
-    say("", *_data_lines(data, read))
+    say(*summary["answer"]["sentences"])
+    say("", *_data_lines(summary["data"], read))
+    if "clusters" in summary:
+        _show_clusters(summary)
+    else:
+        _table("Numbers of clusters (* chosen)", *_choice_rows(summary["selection"]))
+    show_notes(summary["notes"])
+
+
+def _show_clusters(summary: dict[str, Any]) -> None:
+    answer = summary["answer"]
     say("", *_measure_lines(answer))
     _table("Clusters", *_cluster_rows(summary))
     if summary["truth"] is not None:
@@ -35,7 +35,6 @@ def show_summary(summary: dict[str, Any], *, read: str) -> None:
     doubtful = [row for row in answer["most_uncertain"] if row["entropy"] > 0]
     if doubtful:
         _table("Rows that are least sure", *_uncertain_rows(doubtful))
-    show_notes(summary["notes"])
 
 
 def show_notes(notes: Iterable[str]) -> None:
@@ -44,32 +43,10 @@ def show_notes(notes: Iterable[str]) -> None:
         say("", f"Note: {note}")
 
 
-def show_directory(out: Path) -> None:
-    """Where the files are."""
-    say("", f"Results are in {out}:")
-    say(*(f"  {name:17}{meaning}" for name, meaning in FILES.items() if (out / name).exists()))
-
-
-def show_choice(summary: dict[str, Any], *, read: str) -> None:
-    """Which K was chosen, and what every K looks like."""
-    selection = summary["selection"]
-    say(*summary["answer"]["sentences"])
-    say("", *_data_lines(summary["data"], read))
-    _table(
-        "Numbers of clusters (* chosen)",
-        ("K", "doubt", "mean entropy", "wins", "what it looks like"),
-        [
-            (
-                f"{one['n_clusters']}{' *' if one['n_clusters'] == selection['best_k'] else ''}",
-                f"{one['doubt']:.3f}",
-                f"{one['mean_entropy']:.3f}",
-                _percent(one["mc_confidence"] if one["confidence"] is None else one["confidence"]),
-                one["kind"],
-            )
-            for one in selection["by_k"]
-        ],
-    )
-    show_notes(summary["notes"])
+def show_directory(out: Path, files: Mapping[str, str]) -> None:
+    """Where the files are, and what they hold."""
+    width = 2 + max(map(len, files))
+    say("", f"Results are in {out}:", *(f"  {name:{width}}{files[name]}" for name in files))
 
 
 def show_comparison(choices: Sequence[dict[str, Any]]) -> None:
@@ -121,6 +98,20 @@ def _measure_lines(answer: dict[str, Any]) -> list[str]:
             f"{worst['verdict']}"
         )
     return lines
+
+
+def _choice_rows(selection: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    rows: list[tuple[str, ...]] = [
+        (
+            f"{one['n_clusters']}{' *' if one['n_clusters'] == selection['best_k'] else ''}",
+            f"{one['doubt']:.3f}",
+            f"{one['mean_entropy']:.3f}",
+            _percent(one["mc_confidence"] if one["confidence"] is None else one["confidence"]),
+            one["kind"],
+        )
+        for one in selection["by_k"]
+    ]
+    return ("K", "doubt", "mean entropy", "wins", "what it looks like"), rows
 
 
 def _cluster_rows(summary: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

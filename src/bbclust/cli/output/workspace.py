@@ -7,32 +7,18 @@ end, so that it can be resumed.
 
 from __future__ import annotations
 
-import errno
 import os
-import re
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from bbclust.cli.output.errors import CommandError
+from bbclust.cli.output.files import foreign_files
+from bbclust.io.whole_file import flush, whole_file
 
-ASSIGNMENTS = "assignments"  # a directory of Parquet files, for tables larger than memory
-
-# The names of all that a command writes into its directory. Only these are ever replaced.
-OUTPUT_FILES = (
-    ASSIGNMENTS,
-    "assignments.csv",
-    "assignments.parquet",
-    "model.bbc",
-    "report.html",
-    "selection.csv",
-    "summary.json",
-)
 _PARTIAL = ".partial"
-_PART = re.compile(r"part-\d+\.parquet")
 
 
 @dataclass(frozen=True)
@@ -54,6 +40,11 @@ class Workspace:
     def files(self) -> Path:
         """Where the results are written before they are moved."""
         return self.partial / "files"
+
+    @property
+    def parts(self) -> Path:
+        """Where workers write what is moved among the results as a whole."""
+        return self.partial / "parts"
 
     @property
     def replaced(self) -> Path:
@@ -103,12 +94,12 @@ def new_directory(out: Path, *, force: bool, resume: bool = False) -> Iterator[W
         if not resume:
             forget(work)
         work.partial.mkdir(exist_ok=True)
-        _remove(work.files)
+        _remove(work.files, work.parts)
         work.files.mkdir()
         yield work
         for file in work.files.rglob("*"):
-            _flush(file)
-        _flush(work.files)
+            flush(file)
+        flush(work.files)
         _move_into_place(work)
     except BaseException:
         _clean_up(work, parents)
@@ -118,8 +109,7 @@ def new_directory(out: Path, *, force: bool, resume: bool = False) -> Iterator[W
 
 def forget(work: Workspace) -> None:
     """Remove what was kept of a run, and nothing else; what it belongs to goes last."""
-    for directory in (work.checkpoint, work.files, work.replaced):
-        _remove(directory)
+    _remove(work.checkpoint, work.files, work.parts, work.replaced)
     work.identity.unlink(missing_ok=True)
     with suppress(OSError):  # not there, or somebody else has something in it
         work.partial.rmdir()
@@ -133,16 +123,8 @@ def new_file(path: Path, *, force: bool) -> Iterator[Path]:
         raise CommandError(f"{path}: this is a directory: give --out a file.")
     if path.exists() and not force:
         raise CommandError(f"{path}: the file exists: say --force to replace it.")
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        _flush(temporary)
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_file(path) as draft:
+        yield draft
 
 
 def _check_replaceable(out: Path, force: bool) -> None:
@@ -150,15 +132,11 @@ def _check_replaceable(out: Path, force: bool) -> None:
         return
     if not out.is_dir():
         raise CommandError(f"{out}: this is a file: give --out a directory.")
-    held = sorted(entry.name for entry in out.iterdir())
-    if not held:
+    if not any(out.iterdir()):
         return
     if not force:
         raise CommandError(f"{out}: the directory exists: say --force to replace it, or --out.")
-    foreign = [name for name in held if name not in OUTPUT_FILES]
-    if (out / ASSIGNMENTS).exists():
-        parts = sorted(entry.name for entry in (out / ASSIGNMENTS).iterdir())
-        foreign += [name for name in parts if not _PART.fullmatch(name)]
+    foreign = foreign_files(out)
     if foreign:
         raise CommandError(
             f"{out}: the directory holds {foreign[0]!r}, which bbclust did not write, so it is not "
@@ -189,7 +167,7 @@ def _move_into_place(work: Workspace) -> None:
     if work.out.exists():
         work.out.rename(work.replaced)
     work.files.rename(work.out)
-    _flush(work.out.parent)
+    flush(work.out.parent)
 
 
 def _bring_back(work: Workspace) -> None:
@@ -201,7 +179,8 @@ def _bring_back(work: Workspace) -> None:
 def _clean_up(work: Workspace, parents: list[Path]) -> None:
     """Leave what was there before and finished parts, and nothing else."""
     _bring_back(work)
-    shutil.rmtree(work.files, ignore_errors=True)
+    for directory in (work.files, work.parts):
+        shutil.rmtree(directory, ignore_errors=True)
     if work.has_finished_parts():
         return
     forget(work)
@@ -210,24 +189,7 @@ def _clean_up(work: Workspace, parents: list[Path]) -> None:
             directory.rmdir()
 
 
-def _remove(directory: Path) -> None:
-    if directory.exists():
-        shutil.rmtree(directory)
-
-
-def _flush(path: Path) -> None:
-    """Ask the disk to keep a file or directory, so that a power cut cannot undo the move."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that cannot promise this
-            raise
-    finally:
-        os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _remove(*directories: Path) -> None:
+    for directory in directories:
+        if directory.exists():
+            shutil.rmtree(directory)

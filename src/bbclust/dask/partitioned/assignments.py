@@ -1,25 +1,25 @@
-"""Labels and memberships of all rows into Parquet files, one per partition, and their totals.
-
-A file is written under another name and renamed, so that a worker that dies leaves no half of one.
-"""
+"""Labels and memberships of all rows into Parquet files, one per partition, and their counts."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
 from distributed import as_completed
 
+from bbclust.dask.cluster.session import open_session
 from bbclust.dask.estimators import DaskBBC
-from bbclust.dask.partitioned.memberships import entropy_of_votes, name_of_part
+from bbclust.dask.partitioned.memberships import name_of_part
 from bbclust.dask.partitioned.parquet import RowGroups, read_columns
 from bbclust.dask.partitioned.passes import each_partition, shared, start
-from bbclust.stages.voting import memberships
+from bbclust.diagnostics.row_counts import RowCounts, add_counts, count_rows
+from bbclust.io.assignment_columns import assignment_columns
+from bbclust.io.whole_file import remove_drafts, whole_file
+from bbclust.stages.entropies import entropy
 
 
 @dataclass(frozen=True)
@@ -37,118 +37,63 @@ class RowIds:
         return np.arange(first, first + self.row_groups[i].n_rows)
 
 
-@dataclass(frozen=True)
-class Totals:
-    """What the memberships of some rows add up to.
-
-    Attributes
-    ----------
-    sizes : ndarray of shape (K,), int64
-        Rows of each cluster.
-    entropies : ndarray of shape (K,)
-        Their entropies, added up.
-    agreed_rows : int
-        Rows on which all votes agree.
-    rows_in_between : int
-        Rows on which no cluster has a clear share of the votes.
-    """
-
-    sizes: npt.NDArray[np.int64]
-    entropies: npt.NDArray[np.float64]
-    agreed_rows: int
-    rows_in_between: int
-
-
 def write_assignments(
     model: DaskBBC,
     directory: str | os.PathLike[str],
-    names: RowIds,
-    clear_share: float,
+    ids: RowIds,
     progress: Callable[[int, int], None],
-) -> Totals:
-    """Write name, label, memberships, entropy and votes of every row of ``fit``, by one pass.
+) -> RowCounts:
+    """Write the assignments of every row of ``fit`` and count the rows, in one pass.
 
     Parameters
     ----------
     model : DaskBBC
-        Fitted to the rows of ``names.row_groups``.
+        Fitted to the rows of ``ids.row_groups``.
     directory : path
         An empty directory that all workers can write to.
-    names : RowIds
-    clear_share : float
-        Share of the votes with which a row is not in between.
+    ids : RowIds
     progress : callable
         Hears how many partitions are written, and how many there are.
     """
-    with model._executor() as executor:
-        session = executor.session
+    with open_session(model.client) as session:
         nodes = each_partition(
             session,
             "write-memberships",
             write_partition,
-            model._state.votes,
-            shared("row-names", names),
+            model.memberships_,
+            shared("row-ids", ids),
             os.path.abspath(directory),
-            clear_share,
+            model.n_replicas_,
         )
         futures = start(session, nodes)
         place = {future.key: i for i, future in enumerate(futures)}
         completed = as_completed(futures, loop=session.client.loop)
         del futures  # what is fetched is not computed again when a worker dies
-        found: dict[int, Totals] = {}
+        found: dict[int, RowCounts] = {}
         for future in completed:
             found[place[future.key]] = future.result()
             progress(len(found), len(place))
-    _remove_halves(directory)
-    return add_totals([found[i] for i in range(len(found))])
-
-
-def _remove_halves(directory: str | os.PathLike[str]) -> None:
-    """What workers left that died while they wrote."""
-    for name in os.listdir(directory):
-        if not name.endswith(".parquet"):
-            os.remove(os.path.join(directory, name))
+    remove_drafts(directory)  # of workers that died while they wrote
+    return add_counts([found[i] for i in range(len(found))])
 
 
 def write_partition(
-    votes: npt.NDArray[np.int32], partition: int, names: RowIds, directory: str, clear_share: float
-) -> Totals:
+    memberships: npt.NDArray[np.float64], partition: int, ids: RowIds, directory: str, n_votes: int
+) -> RowCounts:
     """Write the file of a partition; a task, which may run again."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    shares = memberships(votes)
-    labels, entropies = votes.argmax(axis=1), entropy_of_votes(votes)
+    labels, entropies = memberships.argmax(axis=1), entropy(memberships)
     table = pa.table(
-        {
-            "id": names.of_partition(partition),
-            "label": labels,
-            **{f"membership_{k}": shares[:, k] for k in range(votes.shape[1])},
-            "entropy": entropies,
-            "n_votes": votes.sum(axis=1),
-        }
+        assignment_columns(
+            ids.of_partition(partition),
+            labels,
+            memberships,
+            entropies,
+            np.full(len(labels), n_votes),  # in partitions, all replicas vote on all rows
+        )
     )
-    path = os.path.join(directory, name_of_part(partition))
-    half = f"{path}.{uuid4().hex}"
-    try:
-        pq.write_table(table, half)
-        os.replace(half, path)
-    finally:
-        if os.path.exists(half):
-            os.remove(half)
-    return Totals(
-        sizes=np.bincount(labels, minlength=votes.shape[1]),
-        entropies=np.bincount(labels, entropies, votes.shape[1]).astype(np.float64),
-        agreed_rows=int((entropies == 0).sum()),
-        rows_in_between=int((shares.max(axis=1, initial=0.0) < clear_share).sum()),
-    )
-
-
-def add_totals(parts: Sequence[Totals]) -> Totals:
-    """Totals of all partitions, added from the first to the last."""
-    return Totals(
-        sizes=np.sum([part.sizes for part in parts], axis=0),
-        entropies=np.sum([part.entropies for part in parts], axis=0),
-        agreed_rows=sum(part.agreed_rows for part in parts),
-        rows_in_between=sum(part.rows_in_between for part in parts),
-    )
+    with whole_file(os.path.join(directory, name_of_part(partition))) as draft:
+        pq.write_table(table, draft)
+    return count_rows(memberships, labels, entropies)

@@ -22,6 +22,7 @@ from bbclust.dask.partitioned.reference import NearestCenterRule
 from bbclust.dask.partitioned.row_picking import PickedRows
 from bbclust.dask.partitioned.table import first_bad_value
 from bbclust.ensemble.predictors import CenterPredictors
+from bbclust.io.assignment_columns import membership_columns
 from bbclust.stages.entropies import MembershipSummary, entropy, summarize_memberships
 from bbclust.stages.monte_carlo import membership_se
 from bbclust.stages.table import Floats
@@ -146,10 +147,6 @@ def frame_of_votes(votes: npt.NDArray[np.int32]) -> Any:
     """Label, entropy and memberships as a data frame; a task."""
     import pandas as pd
 
-    columns: dict[str, Any] = {
-        "label": most_votes(votes, None),
-        "entropy": entropy_of_votes(votes),
-    }
-    shares = memberships(votes)
-    columns |= {f"membership_{k}": shares[:, k] for k in range(votes.shape[1])}
-    return pd.DataFrame(columns)
+    label, entropies = most_votes(votes, None), entropy_of_votes(votes)
+    shares = membership_columns(memberships(votes))
+    return pd.DataFrame({"label": label, "entropy": entropies, **shares})

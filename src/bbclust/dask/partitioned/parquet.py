@@ -38,11 +38,12 @@ class RowGroups:
 
 
 def cut_into_row_groups(path: str, group_rows: Sequence[int], d: int) -> Iterator[RowGroups]:
-    """Pieces of a file whose row groups have these numbers of rows, of d columns each.
+    """Parts of a file whose row groups have these numbers of rows, of d columns each.
 
     Examples
     --------
-    >>> [row_group.groups for row_group in cut_into_row_groups("a", [600_000, 400_000, 600_000], d=4)]
+    >>> cut = cut_into_row_groups("a", [600_000, 400_000, 600_000], d=4)
+    >>> [row_groups.groups for row_groups in cut]
     [(0, 1), (2,)]
     """
     most = max(min(MAX_ROWS, MAX_VALUES // d), 1)

@@ -59,23 +59,11 @@ def survey_columns(client: Client, table: ParquetTable, scale: str, seed: int) -
     """Measure the columns, take a sample, and leave out columns that do not vary."""
     import numpy as np
 
-    from bbclust.dask.partitioned.measuring import measure
     from bbclust.dask.partitioned.parquet import rows_of_row_groups
-    from bbclust.stages.random_streams import root_seed
 
     row_groups = tuple(table.row_groups())
     _check_row_groups(client, table, max(row_group.n_rows for row_group in row_groups))
-    at_most = max(min(SAMPLE, SAMPLE_VALUES // len(table.columns)), 1)
-    try:
-        rows = rows_of_row_groups(row_groups, table.columns, table.dtype)
-        found = measure(client, rows, at_most, root_seed(seed))
-    except FileNotFoundError as error:
-        raise CommandError(
-            f"A worker finds no file {error.filename!r}: the files must have the same path on all "
-            "machines."
-        ) from error
-    if found.bad is not None:
-        raise CommandError(_gap_sentence(table, found))
+    found = _measure(client, table, row_groups, seed)
     constant = {
         name: f"constant, always {low:g}"
         for name, low, high in zip(table.columns, found.low, found.high, strict=True)
@@ -97,6 +85,28 @@ def survey_columns(client: Client, table: ParquetTable, scale: str, seed: int) -
         original,
         scaling.apply(original),
     )
+
+
+def _measure(
+    client: Client, table: ParquetTable, row_groups: tuple[RowGroups, ...], seed: int
+) -> Measured:
+    """One pass over all rows; refuses gaps."""
+    from bbclust.dask.partitioned.measuring import measure
+    from bbclust.dask.partitioned.parquet import rows_of_row_groups
+    from bbclust.stages.random_streams import root_seed
+
+    at_most = max(min(SAMPLE, SAMPLE_VALUES // len(table.columns)), 1)
+    try:
+        rows = rows_of_row_groups(row_groups, table.columns, table.dtype)
+        found = measure(client, rows, at_most, root_seed(seed))
+    except FileNotFoundError as error:
+        raise CommandError(
+            f"A worker finds no file {error.filename!r}: the files must have the same path on all "
+            "machines."
+        ) from error
+    if found.bad is not None:
+        raise CommandError(_gap_sentence(table, found))
+    return found
 
 
 def _check_row_groups(client: Client, table: ParquetTable, largest: int) -> None:
