@@ -74,14 +74,14 @@ class SelectionOptions:
 
     k: o.KRange = "2:10"
     prior_scales: o.PriorScales = "1,1.5,2.5"
-    criterion: o.CriterionKind = o.Criterion.auto
+    criterion: o.Criterion = "auto"
     null_reference: o.NullReference = 19
     n_resamples: o.NResamples = 20
     fast: o.Fast = False
 
     def method(self, replicas: ReplicaOptions) -> Method:
         """The method with these options and those of the replicas."""
-        given = {**asdict(self), "k": parse_k(self.k), "criterion": self.criterion.value}
+        given = {**asdict(self), "k": parse_k(self.k)}
         return replicas.method(**{**given, "prior_scales": parse_scales(self.prior_scales)})
 
 

@@ -27,12 +27,6 @@ class Missing(str, Enum):
     error, drop = "error", "drop"
 
 
-class Criterion(str, Enum):
-    """How K is chosen."""
-
-    auto, pairwise, mean = "auto", "pairwise", "mean"
-
-
 class Resampling(str, Enum):
     """The bootstrap."""
 
@@ -116,7 +110,9 @@ VotesKind = Annotated[
     Votes, _method("--votes", help="A replica votes on the rows it drew, or on all.")
 ]
 Draws = Annotated[int | None, _method("--n-draws", min=2, help="Draws per replica, m.")]
-CriterionKind = Annotated[Criterion, _method("--criterion", help="How K is chosen.")]
+Criterion = Annotated[
+    str, _method(help="How K is chosen: auto, or pairwise or mean as in the paper.")
+]
 NullReference = Annotated[
     int,
     _method(min=0, help="Data sets without clusters, of each of two kinds, to test K = 1 against."),

@@ -8,11 +8,7 @@ from typing import Any
 
 import numpy as np
 
-OWN_NAMES = {
-    "auto": "bbclust, both measures",
-    "pairwise": "bbclust, pairwise entropy",
-    "mean": "bbclust, mean entropy",
-}
+from bbclust.selection.criteria import CRITERIA
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,9 @@ def compare_methods(summary: Mapping[str, Any]) -> Comparison | None:
     k = summary["answer"]["n_clusters"]
     agree = sum(one["best_k"] == k for one in others)
     methods = [
-        Method(OWN_NAMES[name], True, best, _scores(k_values, _own(selection, name), best, True))
+        Method(
+            CRITERIA[name].title, True, best, _scores(k_values, _own(selection, name), best, True)
+        )
         for name, best in own.items()
     ]
     for one in others:

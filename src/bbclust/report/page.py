@@ -29,6 +29,7 @@ from bbclust.report.rows import TOP_VOTES, ShownRows, short, show_rows
 from bbclust.report.sentences import listed
 from bbclust.report.summary import as_plain, summarize, uncertain_order
 from bbclust.report.theme import DARK, LIGHT, cluster_colors
+from bbclust.selection.criteria import CRITERIA
 from bbclust.stages.entropies import pair_doubts
 
 THEMES = {"light": LIGHT, "dark": DARK}
@@ -295,14 +296,8 @@ def _choice_text(summary: Mapping[str, Any]) -> str:
     selection = summary["selection"]
     if selection is None:
         return ""
-    rules = {
-        "auto": "The rule: the largest number of which even the worst pair of clusters is well "
-        "separated; if there is none, the least of both measures together.",
-        "pairwise": "The rule: the least entropy between the two clusters worst told apart.",
-        "mean": "The rule: the least mean entropy.",
-    }
     n_rows = summary["data"]["n_rows"]
-    text = rules[selection["criterion"]]
+    text = CRITERIA[selection["criterion"]].sentence
     if selection["n_sample"] < n_rows:
         text += f" It was applied to a sample of {selection['n_sample']:,} rows."
     return text
