@@ -248,7 +248,9 @@ def test_priors_that_are_no_mixture_are_left_out_and_named(tmp_path):
 def test_priors_that_hold_rows_or_code_are_left_out(prior, tmp_path):
     model = fit(prior=prior)
     loaded = load_model(saved(model, tmp_path))
-    with pytest.raises(AttributeError, match="model files hold mixtures only"):
+    with pytest.raises(
+        AttributeError, match="which its file does not hold: prepare that prior again"
+    ):
         _ = loaded.prior_
     with pytest.raises(ValueError, match="no prior to carry over: prior_ of this model was a"):
         ModelPrior(loaded)

@@ -125,9 +125,7 @@ def begin(
     candidates = _check_k_values(k_values)
     check.check_n_jobs(n_jobs)
     X = check.check_table(_Baseline(), X, reset=True)
-    with np.errstate(over="ignore", invalid="ignore"):  # check_spread speaks of it
-        table = make_table(X)
-    check.check_spread(X, table)
+    table = check.make_checked_table(X, None)
     study = Study(table, candidates, root_seed(random_state), n_jobs)
     if partitions is not None:
         for k in study.possible(2, table.n):

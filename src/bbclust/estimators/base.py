@@ -79,8 +79,8 @@ class StoredPrior(ByRow):
     def __get__(self, model: FittedEnsemble | None, owner: type) -> Any:
         if model is not None and hasattr(model, "_state") and model._state.unstored_prior:
             raise AttributeError(
-                f"prior_ of this model was a {model._state.unstored_prior}, and model files hold "
-                "mixtures only: prepare that prior again."
+                f"prior_ of this model was a {model._state.unstored_prior}, which its file does "
+                "not hold: prepare that prior again."
             )
         return super().__get__(model, owner)
 

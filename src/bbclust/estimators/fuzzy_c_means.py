@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from bbclust import validation as check
 from bbclust.stages.kmeans import cluster_reference, order_by_size, seed_centers
 from bbclust.stages.random_streams import Stage, fixed_sample, root_seed
-from bbclust.stages.table import Floats, Table, centered, count_distinct_rows, make_table
+from bbclust.stages.table import Floats, Table, centered, count_distinct_rows
 
 Array = npt.NDArray[np.float64]
 
@@ -165,11 +165,7 @@ class FuzzyCMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     def _table(self, X: Floats, weights: Array | None) -> Table:
         """The rows of positive weight, centred."""
-        if weights is not None and not weights.all():
-            X, weights = X[weights > 0], weights[weights > 0]
-        with np.errstate(over="ignore", invalid="ignore"):  # check_spread speaks of it
-            table = make_table(X, weights)
-        check.check_spread(X, table)
+        table = check.split_by_weight(X, weights).table
         check.check_distinct_rows(table.rows, self.n_clusters)
         return table
 

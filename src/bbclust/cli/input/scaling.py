@@ -1,4 +1,4 @@
-"""Scaling of columns before clustering: said aloud, and kept beside the model."""
+"""Scaling of columns before clustering: printed, and kept beside the model."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def identity_of(settings: dict[str, Any], fingerprint: str) -> dict[str, Any]:
 def resumable(
     out: Path, identity: dict[str, Any], *, force: bool, resume: bool
 ) -> Iterator[Workspace]:
-    """A new directory of results; whoever is interrupted hears how to go on."""
+    """A new directory of results; an interrupt says how to go on."""
     work = workspace_of(out)
     if resume:
         _check_same(work, identity)

@@ -17,7 +17,7 @@ CONNECT_SECONDS = 10
 # seconds after a death, be it for the next one or on a busy machine, and work would wait for ever.
 PATIENCE = {"distributed.deploy.lost-worker-timeout": "1h"}
 
-# Ctrl-C reaches all processes of a terminal; the client hears it and closes the workers.
+# Ctrl-C reaches all processes of a terminal; the client handles it and closes the workers.
 _LEAVE_INTERRUPTS_TO_CLIENT = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 

@@ -168,7 +168,7 @@ def survey_partition(rows: Floats, partition: int) -> Survey:
     first = first_bad_value(rows, partition)
     if first is not None:
         return replace(nothing, lengths=(len(rows),), bad=first)
-    with np.errstate(over="ignore", invalid="ignore"):  # check_reach speaks of it
+    with np.errstate(over="ignore", invalid="ignore"):  # check_reach refuses such rows
         found = join_moments([nothing, *(_survey_slab(slab) for slab in slabs(rows))])
     return replace(found, lengths=(len(rows),))
 
