@@ -143,7 +143,7 @@ def run_drawn(
 ) -> tuple[Replicas, bool]:
     """Run the replicas whose rows were picked; whether ``progress`` said that this is enough.
 
-    ``progress`` is called with the number of the replica after the last one of each block, in order.
+    ``progress`` is called with the number after the last replica of each block, in order.
     """
     # a task and not scattered data, which would be lost with its worker
     (everything,) = start(session, [shared("job", job)])
