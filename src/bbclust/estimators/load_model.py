@@ -34,8 +34,8 @@ def load_model(path: str | os.PathLike[str]) -> BBC:
     Raises
     ------
     ArchiveError
-        A ValueError: the file is damaged, was edited, holds something else, or was written by a
-        newer version.
+        A ValueError of ``bbclust.io.archive``, once named ``SealedFileError``: the file is damaged,
+        was edited, holds something else, or was written by a newer version.
     """
     with prefix_errors_with(path, "model"):
         stored = read_model(path)
@@ -43,6 +43,7 @@ def load_model(path: str | os.PathLike[str]) -> BBC:
         if estimator is None:
             raise ArchiveError(f"it holds a {stored.estimator[:40]!r}")
         try:
-            return from_plain_data(estimator, stored)
+            model: BBC = from_plain_data(estimator, stored)
         except (TypeError, ValueError, OverflowError) as error:
             raise ArchiveError(f"its parameters are impossible ({error})") from None
+        return model

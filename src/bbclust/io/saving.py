@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -22,23 +22,6 @@ from bbclust.io.model_file import (
 )
 from bbclust.priors.storage import is_storable
 from bbclust.validation import check_choice
-
-
-class SavableModel(Protocol):
-    """An estimator whose fitted models can be saved."""
-
-    _state: FittedState
-    metadata_: dict[str, Any]
-    n_features_in_: int
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
-    def set_params(self, **parameters: Any) -> Any: ...
-    def _check_parameters(self) -> None: ...
-    @classmethod
-    def _get_param_names(cls) -> list[str]: ...
-
-
-Model = TypeVar("Model", bound=SavableModel)
 
 
 def save_model(
@@ -95,13 +78,13 @@ def _storable_prior(model: Any) -> Any:
     return prior if prior is None or is_storable(prior) else Unstored(type(prior).__name__)
 
 
-def from_plain_data(estimator: type[Model], stored: StoredModel) -> Model:
+def from_plain_data(estimator: Any, stored: StoredModel) -> Any:
     """The model that plain data describe; ValueError for impossible parameters."""
     unknown = stored.parameters.keys() - estimator._get_param_names()
     if unknown:
         raise ValueError(f"{estimator.__name__} has no parameter {min(unknown)!r}")
     unstored = {k: v for k, v in stored.parameters.items() if isinstance(v, Unstored)}
-    model: Any = estimator(**{k: v for k, v in stored.parameters.items() if k not in unstored})
+    model = estimator(**{k: v for k, v in stored.parameters.items() if k not in unstored})
     model._check_parameters()
     model.set_params(**unstored)
     predictors, prior = stored.predictors, stored.prior
@@ -121,5 +104,4 @@ def from_plain_data(estimator: type[Model], stored: StoredModel) -> Model:
         model.feature_names_in_ = np.array(stored.feature_names, dtype=object)
     if not isinstance(prior, Unstored):
         model.prior_ = prior
-    fitted: Model = model
-    return fitted
+    return model
