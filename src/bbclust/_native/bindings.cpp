@@ -9,6 +9,7 @@
 
 #include "alignment.hpp"
 #include "draws.hpp"
+#include "entropies.hpp"
 #include "kmeans.hpp"
 #include "matrices.hpp"
 #include "replicas.hpp"
@@ -197,7 +198,7 @@ void bind_kernels(nb::module_& m) {
                   Panels<T> sample;
                   if (screened)
                       sample = sample_panels(rows.data(), weights.data(), n, d, sample_size,
-                                             make_key(seed, Stage::reference, sample_start, 0));
+                                             make_key(seed, Stage::reference, last_start, 0));
                   for (KMeans<T>& kmeans : workers) {
                       kmeans.K = K;
                       kmeans.settings = {max_iter, tolerance};

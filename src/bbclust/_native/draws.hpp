@@ -7,8 +7,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "gammas.hpp"
+#include "normals.hpp"
 #include "panels.hpp"
-#include "rng.hpp"
+#include "random.hpp"
 
 namespace bbclust {
 

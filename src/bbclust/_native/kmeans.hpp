@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "lloyd.hpp"
-#include "rng.hpp"
+#include "random.hpp"
 #include "seeding.hpp"
 
 namespace bbclust {
