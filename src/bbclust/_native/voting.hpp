@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "nearest.hpp"
@@ -54,7 +53,7 @@ private:
 template <class T>
 void vote_by_centers(const T* rows, std::int64_t n, int d, const double* centers,
                      const std::uint8_t* occupied, std::int64_t n_replicas, int K, int n_threads,
-                     const std::function<bool()>& interrupted, std::int32_t* votes) {
+                     const InterruptCheck& interrupted, std::int32_t* votes) {
     std::vector<Codebook<T>> books(n_replicas);
     for (std::int64_t b = 0; b < n_replicas; ++b)
         books[b].set(centers + b * K * d, occupied + b * K, K, d);
