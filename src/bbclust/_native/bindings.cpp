@@ -61,7 +61,7 @@ int extent(const A& array, int axis) {
 
 // A numpy array that owns its numbers.
 template <class V>
-nb::ndarray<nb::numpy, V> to_numpy(std::vector<V> numbers, std::initializer_list<std::size_t> shape) {
+auto to_numpy(std::vector<V> numbers, std::initializer_list<std::size_t> shape) {
     auto* kept = new std::vector<V>(std::move(numbers));
     nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<V>*>(p); });
     return nb::ndarray<nb::numpy, V>(kept->data(), shape, owner);
@@ -224,7 +224,8 @@ template <class T>
 nb::tuple publish(const Lloyd<T>& run, std::int64_t n, Out<double, 2>& centers,
                   Out<std::int32_t, 1>& labels) {
     std::copy(run.centers.begin(), run.centers.end(), centers.data());
-    for (std::int64_t i = 0; i < n; ++i) labels.data()[i] = static_cast<std::int32_t>(run.labels[i]);
+    std::transform(run.labels.begin(), run.labels.begin() + n, labels.data(),
+                   [](T label) { return static_cast<std::int32_t>(label); });
     return nb::make_tuple(run.inertia, run.n_iter);
 }
 
@@ -338,7 +339,8 @@ NB_MODULE(BBCLUST_MODULE, m) {
 
     m.def("weighted_gram",
           [](In<double, 2> rows, In<double, 1> weights, Out<double, 2> gram /* IN, OUT */) {
-              weighted_gram(rows.data(), weights.data(), length(rows), extent(rows, 1), gram.data());
+              weighted_gram(rows.data(), weights.data(), length(rows), extent(rows, 1),
+                            gram.data());
           },
           "rows"_a, "weights"_a, as_is("gram"));
     m.def("semidefinite_factor",

@@ -29,15 +29,17 @@ struct Clustering {
     int n_iter;
 };
 
-// cluster(points, reference_centers, streams, stop): weighted points, in the order of drawing, into
-// as many clusters as there are reference centres, (K, d), in any order. The result depends on these
-// alone, however often the clusterer was called before. Each thread has a copy of its own.
+// cluster(points, reference_centers, streams, stop) puts weighted points, in the order of drawing,
+// into as many clusters as there are reference centres, (K, d), numbered in any way. The partition
+// depends on these alone, not on calls before. Each thread has a copy of the clusterer of its own.
 template <class C, class T>
 concept Clusterer =
     std::copy_constructible<C> &&
     requires(C clusterer, const Points<T>& points, const double* reference_centers,
              const ReplicaStreams& streams, const StopFlag& stop) {
-        { clusterer.cluster(points, reference_centers, streams, stop) } -> std::same_as<Clustering<T>>;
+        {
+            clusterer.cluster(points, reference_centers, streams, stop)
+        } -> std::same_as<Clustering<T>>;
     };
 
 }  // namespace bbclust

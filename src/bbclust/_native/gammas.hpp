@@ -33,7 +33,7 @@ public:
         std::uint64_t words[chunk];
         for (std::int64_t begin = 0; begin < count; begin += chunk) {
             const std::int64_t n = count - begin < chunk ? count - begin : chunk;
-            first_.words(words, (n + 3) / 4 * 4);
+            first_.words(words, in_whole_blocks(n));
             if (shape == 1.0)
                 for (std::int64_t i = 0; i < n; ++i) out[begin + i] = -log_of(open_uniform_from(words[i]));
             else
@@ -64,8 +64,8 @@ private:
         std::uint64_t first[chunk], second[chunk];
         for (std::int64_t begin = 0; begin < count; begin += chunk) {
             const std::int64_t n = count - begin < chunk ? count - begin : chunk;
-            first_.words(first, (n + 3) / 4 * 4);
-            second_.words(second, (n + 3) / 4 * 4);
+            first_.words(first, in_whole_blocks(n));
+            second_.words(second, in_whole_blocks(n));
             piece(begin, n, first, second);
             drawn_ += n;
         }

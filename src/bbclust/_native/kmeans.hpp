@@ -128,7 +128,9 @@ private:
         double total_square = 0;
     };
 
-    static MeasuredPoints measure(const Points<T>& points) { return {points, total_square(points)}; }
+    static MeasuredPoints measure(const Points<T>& points) {
+        return {points, total_square(points)};
+    }
 
     void run_on_all(bool labels_known, const StopFlag& stop) {
         LloydSettings here = settings_;
@@ -181,7 +183,8 @@ private:
             worse.push_back(!other.on_all_points && &other != &leader);
             if (!worse.back()) continue;
             weigh(other, costs_);
-            worse.back() = standard_errors_above<T>(costs_, costs_of_leader_) > StartPolicy::clearly_worse;
+            worse.back() =
+                standard_errors_above<T>(costs_, costs_of_leader_) > StartPolicy::clearly_worse;
         }
         std::size_t at = 0;
         std::erase_if(known_, [&](const Optimum&) { return worse[at++]; });
@@ -190,7 +193,7 @@ private:
     // From sample to sample: what is left goes on, the best partition of all points ahead of it.
     void climb_through_samples(const StopFlag& stop) {
         const bool apart = sample_.values != all_.points.values;
-        const std::int64_t largest = apart ? sample_.n : sample_.n / StartPolicy::points_per_sampled;
+        const std::int64_t largest = sample_.n / (apart ? 1 : StartPolicy::points_per_sampled);
         for (std::int64_t size = StartPolicy::growth * seeded_.points.n;
              size <= largest && !nothing_new(); size *= StartPolicy::growth) {
             const MeasuredPoints sample = measure(sample_.first(size));

@@ -34,9 +34,9 @@ struct Optimum {
     }
 
     // Is a run under way closing in on these centres? One of its own must lie near each, within a
-    // share of the half way to the next, and the distance must have shrunk enough since it was asked
-    // last: where it shrinks slowly the run may well end elsewhere, and on data without clusters it
-    // often does.
+    // share of the half way to the next, and the distance must have shrunk enough since this was
+    // last asked: where it shrinks slowly the run may well end elsewhere, and on data without
+    // clusters it often does.
     template <class T>
     bool attracts(const Lloyd<T>& run, double share, double shrinkage) {
         const double before = distance_;
@@ -47,8 +47,8 @@ struct Optimum {
         for (int k = 0; k < K_; ++k) {
             double apart = 0;
             int j = 0;
-            while (j < K_ && (apart = squared_distance(&run.centers[place(j)], center(k))) > reach_[k])
-                ++j;
+            const auto distance = [&] { return squared_distance(&run.centers[place(j)], center(k)); };
+            while (j < K_ && (apart = distance()) > reach_[k]) ++j;
             if (j == K_) return false;
             near = near && apart <= share * share * reach_[k];
             sum += apart;

@@ -56,7 +56,7 @@ inline Product128 multiply(std::uint64_t a, std::uint64_t b) {
 }
 
 // Block `index` (four words) of the stream; numpy counts blocks from one.
-inline void philox_block(const Key& key, std::uint64_t index, std::uint64_t out[4]) {
+inline void philox_block(Key key, std::uint64_t index, std::uint64_t out[4]) {
     std::uint64_t c0 = index + 1, c1 = 0, c2 = 0, c3 = 0;
     std::uint64_t k0 = key.seed, k1 = key.place;
     for (int round = 0; round < 10; ++round) {
@@ -76,13 +76,16 @@ inline void philox_block(const Key& key, std::uint64_t index, std::uint64_t out[
 }
 
 // Blocks first .. first + n, four words each.
-inline void philox_blocks(const Key& key, std::uint64_t first, std::int64_t n, std::uint64_t* out) {
+inline void philox_blocks(Key key, std::uint64_t first, std::int64_t n, std::uint64_t* out) {
     std::int64_t b = 0;
     // four at a time: the multiplications of one hide the latency of the others
     for (; b + 4 <= n; b += 4)
         for (int i = 0; i < 4; ++i) philox_block(key, first + b + i, out + 4 * (b + i));
     for (; b < n; ++b) philox_block(key, first + b, out + 4 * b);
 }
+
+// Words of the blocks that hold n words.
+inline std::int64_t in_whole_blocks(std::int64_t n) { return (n + 3) / 4 * 4; }
 
 inline double uniform_from(std::uint64_t word) {  // [0, 1)
     return static_cast<double>(word >> 11) * 0x1p-53;

@@ -29,7 +29,9 @@ struct ReferencePlan {
     std::int64_t smallest_sample() const {
         return StartPolicy::reference_factor * StartPolicy::smallest_sample(K);
     }
-    bool has_room_for(std::int64_t sample) const { return StartPolicy::rows_per_sampled * sample <= n; }
+    bool has_room_for(std::int64_t sample) const {
+        return StartPolicy::rows_per_sampled * sample <= n;
+    }
 };
 
 // A random sample of the rows, whose own order may mean something: the largest there is room for.

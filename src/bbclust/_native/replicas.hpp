@@ -41,7 +41,7 @@ struct ReplicaResults {
     std::int16_t* evaluation_labels = nullptr;  // (B, E), -1 where the replica did not vote
 };
 
-// Where the evaluation rows are: as points where centres vote, else the place of each row among them.
+// The evaluation rows: as points if centres vote on them, else the place of each row among them.
 template <class T>
 struct Evaluation {
     Panels<T> points;
@@ -102,9 +102,11 @@ private:
     // Calls f(row, label) for the points of the replica that are rows of the table and take part.
     template <class F>
     void for_drawn_rows(F&& f) const {
-        for (std::int64_t i = 0; i < replica_.panels.n; ++i)
-            if (replica_.row[i] >= 0 && replica_.panels.weights[i] > 0)
-                f(replica_.row[i], static_cast<int>(found_.labels[i]));
+        const Points<T> points = replica_.panels.view();
+        const std::int32_t* row = replica_.row.data();
+        const T* labels = found_.labels;
+        for (std::int64_t i = 0; i < points.n; ++i)
+            if (row[i] >= 0 && points.weights[i] > 0) f(row[i], static_cast<int>(labels[i]));
     }
 
     // Clusters of the replica onto those of the reference; the margin.
@@ -130,11 +132,13 @@ private:
 
     // On the points that are voted on; how many there are.
     std::int64_t count_overlap() {
-        overlap_.assign(static_cast<std::size_t>(plan_.K) * plan_.K, 0);
+        const std::int64_t K = plan_.K;
+        overlap_.assign(K * K, 0);
         std::int64_t n_points = 0;
-        const auto count = [&](std::int64_t row, int label) {
+        const auto count = [&, overlap = overlap_.data(), reference = plan_.reference_labels](
+                               std::int64_t row, int label) {
             ++n_points;
-            ++overlap_[static_cast<std::int64_t>(label) * plan_.K + plan_.reference_labels[row]];
+            ++overlap[label * K + reference[row]];
         };
         if (plan_.vote_on_all)
             for (std::int64_t e = 0; e < plan_.n_evaluation; ++e)
@@ -173,15 +177,19 @@ private:
     void vote(std::int16_t* kept) {
         const std::vector<int>& aligned = aligner_.to_reference;
         if (plan_.vote_on_all) {
-            for (std::int64_t e = 0; e < plan_.n_evaluation; ++e)
-                kept[e] = static_cast<std::int16_t>(aligned[static_cast<int>(evaluation_labels_[e])]);
+            for (std::int64_t e = 0; e < plan_.n_evaluation; ++e) {
+                const int label = aligned[static_cast<int>(evaluation_labels_[e])];
+                kept[e] = static_cast<std::int16_t>(label);
+            }
             return;
         }
         std::fill_n(kept, plan_.n_evaluation, std::int16_t(-1));
-        for_drawn_rows([&](std::int64_t row, int label) {
-            if (plan_.count_votes) ++votes_[row * plan_.K + aligned[label]];
-            const std::int32_t e = evaluation_.slot[row];
-            if (e >= 0) kept[e] = static_cast<std::int16_t>(aligned[label]);
+        const std::int32_t* slot = evaluation_.slot.data();
+        for_drawn_rows([&, K = plan_.K, votes = plan_.count_votes ? votes_ : nullptr](
+                           std::int64_t row, int found) {
+            const int label = aligned[found];
+            if (votes) ++votes[row * K + label];
+            if (slot[row] >= 0) kept[slot[row]] = static_cast<std::int16_t>(label);
         });
     }
 
@@ -219,10 +227,11 @@ void run_replicas(const ReplicaPlan<T>& plan, const P& clusterer, std::int64_t f
     });
     if (n_threads > 1 && plan.votes_on_drawn()) {
         constexpr std::int64_t block = 65536;
-        parallel_for((n + block - 1) / block, n_threads, stop, interrupted, [&](std::int64_t job, int) {
+        const auto add_votes = [&](std::int64_t job, int) {
             for (const ReplicaWorker<T, P>& worker : workers)
                 worker.add_own_votes(job * block, std::min((job + 1) * block, n), out.votes);
-        });
+        };
+        parallel_for((n + block - 1) / block, n_threads, stop, interrupted, add_votes);
     }
     if (plan.vote_on_all && plan.count_votes)  // one pass over the rows for all replicas
         vote_by_centers(plan.draws.rows, n, plan.draws.d, out.centers, out.occupied, count, plan.K,
