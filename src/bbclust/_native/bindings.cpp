@@ -94,8 +94,8 @@ template <class... More, class... Names>
 void def_on_stream(nb::module_& m, const char* name, void (*body)(Stream, More...),
                    const Names&... names) {
     m.def(name,
-          [body](std::uint64_t seed, std::uint64_t stage, std::uint64_t start, std::uint64_t replica,
-                 More... more) {
+          [body](std::uint64_t seed, std::uint64_t stage, std::uint64_t start,
+                 std::uint64_t replica, More... more) {
               body(Stream(make_key(seed, static_cast<Stage>(stage), start, replica)), more...);
           },
           "seed"_a, "stage"_a, "start"_a, "replica"_a, names...);

@@ -30,7 +30,7 @@ namespace bbclust {
 struct StartPolicy {
     // The smallest sample: enough points for every cluster.
     static constexpr std::int64_t least_points = 512, points_per_cluster = 64;
-    // A sample of a set of points is at most half of it: a larger one costs as much as all of them.
+    // A sample of a set of points is at most half of it: a larger one saves little.
     static constexpr std::int64_t points_per_sampled = 2;
     // From one sample to the next: few of them, and all but the last cost little.
     static constexpr std::int64_t growth = 8;

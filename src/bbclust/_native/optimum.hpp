@@ -47,7 +47,9 @@ struct Optimum {
         for (int k = 0; k < K_; ++k) {
             double apart = 0;
             int j = 0;
-            const auto distance = [&] { return squared_distance(&run.centers[place(j)], center(k)); };
+            const auto distance = [&] {
+                return squared_distance(&run.centers[place(j)], center(k));
+            };
             while (j < K_ && (apart = distance()) > reach_[k]) ++j;
             if (j == K_) return false;
             near = near && apart <= share * share * reach_[k];
@@ -87,10 +89,10 @@ void weigh_costs(const Points<T>& points, const Codebook<T>& book, Buffer<T>& co
     for (std::int64_t p = 0; p < points.n_panels(); ++p) {
         Pack<T> least = broadcast(std::numeric_limits<T>::infinity());
         for (int k = 0; k < book.K; ++k) {
+            const T* center = book.centers.data() + static_cast<std::size_t>(k) * points.d;
             Pack<T> cost = broadcast(book.half_norms[k]);
             for (int f = 0; f < points.d; ++f)
-                cost = cost - load(points.panel(p) + f * W) *
-                                  broadcast(book.centers[static_cast<std::size_t>(k) * points.d + f]);
+                cost = cost - load(points.panel(p) + f * W) * broadcast(center[f]);
             least = choose_less<T>(cost, least, cost, least);
         }
         store(costs.data() + p * W, least * load(points.weights + p * W));
