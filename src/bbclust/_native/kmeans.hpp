@@ -13,105 +13,67 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "clusterer.hpp"
 #include "lloyd.hpp"
-#include "rng.hpp"
+#include "optimum.hpp"
+#include "random.hpp"
 #include "seeding.hpp"
 
 namespace bbclust {
 
-// Points of the smallest sample: enough for every cluster, a multiple of sixteen.
-inline std::int64_t screening_points(int K) {
-    return std::max<std::int64_t>(512, 64 * static_cast<std::int64_t>(K));
-}
+// The numbers that decide which starts go on. Sizes of samples are multiples of sixteen, so that no
+// panel of any width is cut.
+struct StartPolicy {
+    // The smallest sample: enough points for every cluster.
+    static constexpr std::int64_t least_points = 512, points_per_cluster = 64;
+    // A sample of a set of points is at most half of it: a larger one saves little.
+    static constexpr std::int64_t points_per_sampled = 2;
+    // From one sample to the next: few of them, and all but the last cost little.
+    static constexpr std::int64_t growth = 8;
+    // Points are many where there is room for a second sample.
+    static constexpr std::int64_t points_per_sampled_of_many = growth * points_per_sampled;
+    // On a sample a run only has to show where it leads: it goes on from there on more points.
+    static constexpr int sample_iterations = 8;
+    // How close to a known partition of a sample a run ends, in shares of the half way between
+    // centres. Partitions that differ by a few points are part of the instability that is measured,
+    // so it must have arrived: to end it near one hid 5% of the mean entropy at 2,000 rows. Of many
+    // points a sample leads to the same partition anyhow.
+    static constexpr double arrived = 1e-3, near_of_many = 0.2;
+    // And in one iteration it has come closer by this factor: slow runs may well end elsewhere.
+    static constexpr double shrinkage = 0.5;
+    // Standard errors of the difference in cost by which a partition of a sample is clearly worse.
+    static constexpr double clearly_worse = 3.0;
+    // The reference partition is tried on a sample so many times as large as a replica's, because
+    // all else is measured by it, and drawn from at least so many times as many rows.
+    static constexpr std::int64_t reference_factor = 8, rows_per_sampled = 4;
 
-// Where a run ended.
-template <class T>
-struct Optimum {
-    double inertia = 0;
-    bool on_all_points = false;  // else on a sample of them
-    std::vector<double> centers;  // (K, d)
-    std::vector<std::uint8_t> in_use;
-    std::vector<double> reach;  // (K,), squared half way to the nearest other centre
-    double distance = 0;        // squared distance of the run under way, after its last iteration
-
-    void set_reach(int K, int d) {
-        reach.assign(K, std::numeric_limits<double>::infinity());
-        for (int k = 0; k < K; ++k)
-            for (int j = 0; j < k; ++j) {
-                const double half = 0.25 * squared_distance(
-                    &centers[static_cast<std::size_t>(k) * d], &centers[static_cast<std::size_t>(j) * d], d);
-                reach[k] = std::min(reach[k], half);
-                reach[j] = std::min(reach[j], half);
-            }
-    }
-
-    // Are other centres closing in on these? One must lie near each, within a share of the half way to
-    // the next, and the distance must have shrunk to less than half: where it shrinks slowly the run
-    // may well end elsewhere, and on data without clusters it often does.
-    bool attracts(const std::vector<double>& others, const std::vector<std::uint8_t>& others_in_use,
-                  int K, int d, double share) {
-        const double before = distance;
-        distance = std::numeric_limits<double>::infinity();
-        if (!all(in_use) || !all(others_in_use)) return false;
-        double sum = 0;
-        bool near = true;
-        for (int k = 0; k < K; ++k) {
-            const double* center = &centers[static_cast<std::size_t>(k) * d];
-            double apart = 0;
-            int j = 0;
-            while (j < K && (apart = squared_distance(&others[static_cast<std::size_t>(j) * d],
-                                                      center, d)) > reach[k])
-                ++j;
-            if (j == K) return false;
-            near = near && apart <= share * share * reach[k];
-            sum += apart;
-        }
-        distance = sum;
-        return near && sum <= 0.25 * before;
-    }
-
-private:
-    static bool all(const std::vector<std::uint8_t>& flags) {
-        return std::find(flags.begin(), flags.end(), 0) == flags.end();
-    }
-
-    static double squared_distance(const double* a, const double* b, int d) {
-        double sums[4] = {};  // side by side: one sum would wait for itself
-        int f = 0;
-        for (; f + 4 <= d; f += 4)
-            for (int t = 0; t < 4; ++t) sums[t] += (a[f + t] - b[f + t]) * (a[f + t] - b[f + t]);
-        for (; f < d; ++f) sums[0] += (a[f] - b[f]) * (a[f] - b[f]);
-        return (sums[0] + sums[2]) + (sums[1] + sums[3]);
+    static std::int64_t smallest_sample(int K) {
+        return std::max(least_points, points_per_cluster * static_cast<std::int64_t>(K));
     }
 };
-
-// A random sample of rows, for a table whose own order may mean something: at most a quarter of it.
-template <class T>
-Panels<T> sample_panels(const T* rows, const double* weights, std::int64_t n, int d,
-                        std::int64_t size, const Key& key) {
-    while (8 * size * 4 <= n) size *= 8;
-    Stream random(key);
-    Panels<T> sample;
-    sample.reserve(size, d);
-    for (std::int64_t t = 0; t < size; ++t) {
-        const std::int64_t i = static_cast<std::int64_t>(random.uniform() * static_cast<double>(n));
-        sample.append(rows + i * d, static_cast<T>(weights[i]));
-    }
-    return sample;
-}
 
 template <class T>
 class KMeans {
 public:
-    int K = 0;
-    LloydSettings settings;
+    // n_init: seedings of a replica, besides the start from the reference centres.
+    KMeans(int K, const LloydSettings& settings, int n_init = 0)
+        : K_(K), n_init_(n_init), settings_(settings) {}
 
-    const Lloyd<T>& best() const { return best_; }
+    Clustering<T> cluster(const Points<T>& points, const double* reference_centers,
+                          const ReplicaStreams& streams, const StopFlag& stop) {
+        // in the order of drawing, the first points are a fair sample
+        begin(points, points, StartPolicy::smallest_sample(K_));
+        start_from(reference_centers, stop);
+        for (int start = 1; start <= n_init_; ++start)
+            start_from_seeding(streams.start(start), stop);
+        end(stop);
+        return {best_.centers.data(), best_.counts.data(), best_.labels.data(), best_.inertia,
+                best_.n_iter};
+    }
 
     // Take these points, for several starts.
     void begin(const Points<T>& points) { begin(points, points, points.n); }
@@ -119,199 +81,166 @@ public:
     // The same, seedings on the first `size` points of `sample` if there are twice as many points.
     // The first points of the sample, however many, must be a fair sample of all.
     void begin(const Points<T>& points, const Points<T>& sample, std::int64_t size) {
-        points_ = points;
+        all_ = measure(points);
         sample_ = sample;
-        size_ = size;
-        sampled_ = 2 * size <= points.n;
-        many_ = 16 * size <= points.n;
+        sampled_ = StartPolicy::points_per_sampled * size <= points.n;
+        many_ = StartPolicy::points_per_sampled_of_many * size <= points.n;
+        seeded_ = sampled_ ? measure(sample.first(size)) : all_;
         found_ = false;
         known_.clear();
-        total_square_ = total_square(points);
-        if (sampled_) sample_square_ = total_square(sample.first(size));
-        seeder_.begin(sampled_ ? sample.first(size) : points);
+        seeder_.begin(seeded_.points);
     }
 
     void start_from(const double* centers, const StopFlag& stop) {
-        trial_.start(points_, K);
-        trial_.use(K);
+        trial_.start(all_.points, K_);
+        trial_.use(K_);
         std::copy_n(centers, trial_.centers.size(), trial_.centers.begin());
         run_on_all(false, stop);
-        if (many_) repeat_on_sample(sample_.first(size_), sample_square_, stop);
+        if (many_) repeat_on_sample(seeded_, stop);
     }
 
     void start_from_seeding(const Key& key, const StopFlag& stop) {
         Stream random(key);
-        trial_.start(sampled_ ? sample_.first(size_) : points_, K);
-        trial_.use(seeder_.seed(K, random, stop, trial_.centers.data(), trial_.labels.data()));
+        trial_.start(seeded_.points, K_);
+        trial_.use(seeder_.seed(K_, random, stop, trial_.centers.data(), trial_.labels.data()));
         if (sampled_)
-            run_on_sample(sample_.first(size_), sample_square_, true, stop);
+            run_on_sample(seeded_, true, stop);
         else
             run_on_all(true, stop);
     }
 
     // Those that are worth it go on from the sample to all points.
     void end(const StopFlag& stop) {
-        if (sampled_) climb(stop);
-        best_.polish(points_, total_square_);
+        if (sampled_) {
+            drop_clearly_worse(seeded_.points);
+            climb_through_samples(stop);
+            go_on_to_all_points(stop);
+        }
+        best_.polish(all_.points, all_.total_square);
     }
 
+    // Of the starts that have run on all points.
+    const Lloyd<T>& best() const { return best_; }
+
 private:
+    struct MeasuredPoints {
+        Points<T> points;
+        double total_square = 0;
+    };
+
+    static MeasuredPoints measure(const Points<T>& points) {
+        return {points, total_square(points)};
+    }
+
+    void run_on_all(bool labels_known, const StopFlag& stop) {
+        LloydSettings here = settings_;
+        here.exact = !found_;  // the first is likely to be the best
+        trial_.run(all_.points, all_.total_square, here, labels_known, stop, [] { return false; });
+        if (!found_ || trial_.inertia < best_.inertia) std::swap(trial_, best_);
+        found_ = true;
+    }
+
+    // Remembers where the run ends, if that is new: those that coincide count as one.
+    void run_on_sample(const MeasuredPoints& sample, bool labels_known, const StopFlag& stop) {
+        LloydSettings here = settings_;
+        here.max_iter = std::min(here.max_iter, StartPolicy::sample_iterations);
+        const auto attracts = [this](Optimum& known) {
+            return known.attracts(trial_, many_ ? StartPolicy::near_of_many : StartPolicy::arrived,
+                                  StartPolicy::shrinkage);
+        };
+        for (Optimum& known : known_) attracts(known);  // from how far away it begins
+        if (trial_.run(sample.points, sample.total_square, here, labels_known, stop,
+                       [&] { return std::any_of(known_.begin(), known_.end(), attracts); }))
+            known_.emplace_back(trial_);
+    }
+
+    // Where the best partition of all points leads on a sample.
+    void repeat_on_sample(const MeasuredPoints& sample, const StopFlag& stop) {
+        take(best_, sample.points);
+        run_on_sample(sample, false, stop);
+        known_.back().on_all_points = true;
+    }
+
+    // Begins where a run or an optimum ended, on other points.
+    template <class Ended>
+    void take(const Ended& ended, const Points<T>& points) {
+        trial_.start(points, K_);
+        trial_.in_use = ended.in_use;
+        std::copy(ended.centers.begin(), ended.centers.end(), trial_.centers.begin());
+    }
+
+    // Clearly worse than the leader, which is the one of lowest inertia.
+    void drop_clearly_worse(const Points<T>& sample) {
+        if (known_.empty()) return;
+        const auto weigh = [&](const Optimum& optimum, Buffer<T>& costs) {
+            book_.set(optimum.centers.data(), optimum.in_use.data(), K_, sample.d);
+            weigh_costs(sample, book_, costs);
+        };
+        const Optimum& leader = *std::min_element(known_.begin(), known_.end(), by_inertia);
+        weigh(leader, costs_of_leader_);
+        std::vector<std::uint8_t> worse;
+        for (const Optimum& other : known_) {
+            worse.push_back(!other.on_all_points && &other != &leader);
+            if (!worse.back()) continue;
+            weigh(other, costs_);
+            worse.back() =
+                standard_errors_above<T>(costs_, costs_of_leader_) > StartPolicy::clearly_worse;
+        }
+        std::size_t at = 0;
+        std::erase_if(known_, [&](const Optimum&) { return worse[at++]; });
+    }
+
     // From sample to sample: what is left goes on, the best partition of all points ahead of it.
-    void climb(const StopFlag& stop) {
-        const bool apart = sample_.values != points_.values;
-        drop_clearly_worse(sample_.first(size_));
-        for (std::int64_t size = 8 * size_; size * (apart ? 1 : 2) <= sample_.n; size *= 8) {
-            if (nothing_new()) return;
-            const Points<T> sample = sample_.first(size);
-            const double square = total_square(sample);
-            for (const Optimum<T>& before : in_order()) {
+    void climb_through_samples(const StopFlag& stop) {
+        const bool apart = sample_.values != all_.points.values;
+        const std::int64_t largest = sample_.n / (apart ? 1 : StartPolicy::points_per_sampled);
+        for (std::int64_t size = StartPolicy::growth * seeded_.points.n;
+             size <= largest && !nothing_new(); size *= StartPolicy::growth) {
+            const MeasuredPoints sample = measure(sample_.first(size));
+            for (const Optimum& before : forget_in_order()) {
                 if (before.on_all_points) {
-                    repeat_on_sample(sample, square, stop);
+                    repeat_on_sample(sample, stop);
                 } else {
-                    take(before.centers, before.in_use, sample);
-                    run_on_sample(sample, square, false, stop);
+                    take(before, sample.points);
+                    run_on_sample(sample, false, stop);
                 }
             }
-            drop_clearly_worse(sample);
-        }
-        for (const Optimum<T>& before : in_order()) {
-            if (before.on_all_points) continue;
-            take(before.centers, before.in_use, points_);
-            run_on_all(false, stop);
+            drop_clearly_worse(sample.points);
         }
     }
 
     bool nothing_new() const { return known_.size() == 1 && known_[0].on_all_points; }
 
+    void go_on_to_all_points(const StopFlag& stop) {
+        for (const Optimum& before : forget_in_order()) {
+            if (before.on_all_points) continue;
+            take(before, all_.points);
+            run_on_all(false, stop);
+        }
+    }
+
     // Where the runs so far ended, best first after that of all points; they are forgotten.
-    std::vector<Optimum<T>> in_order() {
-        std::vector<Optimum<T>> before;
+    std::vector<Optimum> forget_in_order() {
+        std::vector<Optimum> before;
         before.swap(known_);
-        std::stable_sort(before.begin(), before.end(), [](const Optimum<T>& a, const Optimum<T>& b) {
-            return a.on_all_points != b.on_all_points ? a.on_all_points : a.inertia < b.inertia;
+        std::stable_sort(before.begin(), before.end(), [](const Optimum& a, const Optimum& b) {
+            return a.on_all_points != b.on_all_points ? a.on_all_points : by_inertia(a, b);
         });
         return before;
     }
 
-    // Clearly worse than the leader: by three standard errors of the difference.
-    void drop_clearly_worse(const Points<T>& sample) {
-        if (known_.empty()) return;
-        const Optimum<T>& first = known_[leader()];
-        weigh_costs(sample, first, costs_of_first_);
-        std::vector<std::uint8_t> worse;
-        for (const Optimum<T>& other : known_) {
-            worse.push_back(!other.on_all_points && &other != &first);
-            if (!worse.back()) continue;
-            weigh_costs(sample, other, costs_);
-            worse.back() = excess(costs_, costs_of_first_) > 3.0;
-        }
-        std::size_t at = 0;
-        std::erase_if(known_, [&](const Optimum<T>&) { return worse[at++]; });
-    }
+    static bool by_inertia(const Optimum& a, const Optimum& b) { return a.inertia < b.inertia; }
 
-    // What each point costs, w |x - c|^2 / 2, without w |x|^2 / 2, which all partitions share.
-    void weigh_costs(const Points<T>& sample, const Optimum<T>& optimum, Buffer<T>& costs) {
-        constexpr int W = lanes<T>;
-        book_.set(optimum.centers.data(), optimum.in_use.data(), K, sample.d);
-        costs.resize(sample.padded());
-        for (std::int64_t p = 0; p < sample.n_panels(); ++p) {
-            Pack<T> least = broadcast(std::numeric_limits<T>::infinity());
-            for (int k = 0; k < K; ++k) {
-                Pack<T> cost = broadcast(book_.half_norms[k]);
-                for (int f = 0; f < sample.d; ++f)
-                    cost = cost - load(sample.panel(p) + f * W) *
-                                      broadcast(book_.centers[static_cast<std::size_t>(k) * sample.d + f]);
-                least = choose_less<T>(cost, least, cost, least);
-            }
-            store(costs.data() + p * W, least * load(sample.weights + p * W));
-        }
-    }
-
-    // By how many standard errors of the difference the first costs are higher. Both are of the same
-    // points, so most of what these cost cancels out.
-    static double excess(const Buffer<T>& a, const Buffer<T>& b) {
-        constexpr int N = static_cast<int>(sizeof(double) / sizeof(T));
-        Pack<double> sums[N], squares[N], differences[N];
-        for (int h = 0; h < N; ++h) sums[h] = squares[h] = broadcast(0.0);
-        for (std::size_t i = 0; i < a.size(); i += lanes<T>) {
-            widen<T, double>(load(a.data() + i) - load(b.data() + i), differences);
-            for (int h = 0; h < N; ++h) {
-                sums[h] = sums[h] + differences[h];
-                squares[h] = squares[h] + differences[h] * differences[h];
-            }
-        }
-        double sum = 0, square = 0;
-        for (int h = 0; h < N; ++h) {
-            sum += sum_of_lanes<double>(sums[h]);
-            square += sum_of_lanes<double>(squares[h]);
-        }
-        return square > 0 ? sum / std::sqrt(square) : 0.0;
-    }
-
-    std::size_t leader() const {
-        return std::min_element(known_.begin(), known_.end(), [](const Optimum<T>& a, const Optimum<T>& b) {
-            return a.inertia < b.inertia;
-        }) - known_.begin();
-    }
-
-    void run_on_all(bool labels_known, const StopFlag& stop) {
-        LloydSettings here = settings;
-        here.exact = !found_;  // the first is likely to be the best
-        trial_.run(points_, total_square_, here, labels_known, stop, [] { return false; });
-        if (!found_ || trial_.inertia < best_.inertia) std::swap(trial_, best_);
-        found_ = true;
-    }
-
-    // Remembers where it ends, if that is new.
-    void run_on_sample(const Points<T>& sample, double square, bool labels_known,
-                       const StopFlag& stop) {
-        LloydSettings here = settings;
-        here.max_iter = std::min(here.max_iter, sample_iterations);
-        const double share = many_ ? near : arrived;
-        for (Optimum<T>& known : known_)
-            known.attracts(trial_.centers, trial_.in_use, K, sample.d, share);  // where it begins
-        if (trial_.run(sample, square, here, labels_known, stop, [&] {
-            for (Optimum<T>& known : known_)
-                if (known.attracts(trial_.centers, trial_.in_use, K, sample.d, share)) return true;
-            return false;
-        }))
-            remember(trial_);
-    }
-
-    void remember(const Lloyd<T>& run) {
-        known_.push_back({run.inertia, false, run.centers, run.in_use, {}, 0});
-        known_.back().set_reach(K, points_.d);
-    }
-
-    // Where the best partition of all points leads on a sample.
-    void repeat_on_sample(const Points<T>& sample, double square, const StopFlag& stop) {
-        take(best_.centers, best_.in_use, sample);
-        run_on_sample(sample, square, false, stop);
-        known_.back().on_all_points = true;
-    }
-
-    void take(const std::vector<double>& centers, const std::vector<std::uint8_t>& in_use,
-              const Points<T>& points) {
-        trial_.start(points, K);
-        trial_.in_use = in_use;
-        std::copy(centers.begin(), centers.end(), trial_.centers.begin());
-    }
-
-    static constexpr int sample_iterations = 8;
-    // How close to a known partition of a sample a run ends, in shares of the half way between
-    // centres. Partitions that differ by a few points are part of the instability that is measured,
-    // so it must have arrived, except where a sample leads to the same partition anyhow.
-    static constexpr double arrived = 1e-3, near = 0.2;
-
-    Points<T> points_, sample_;
-    std::int64_t size_ = 0;
-    double total_square_ = 0, sample_square_ = 0;
+    int K_, n_init_;
+    LloydSettings settings_;
+    MeasuredPoints all_, seeded_;  // all points, and those on which seedings run first
+    Points<T> sample_;             // of all points, from which larger and larger samples are taken
     bool sampled_ = false, many_ = false, found_ = false;
     Seeder<T> seeder_;
     Lloyd<T> trial_, best_;
-    std::vector<Optimum<T>> known_;
+    std::vector<Optimum> known_;  // partitions of the present sample
     Codebook<T> book_;
-    Buffer<T> costs_, costs_of_first_;
+    Buffer<T> costs_, costs_of_leader_;
 };
 
 }  // namespace bbclust

@@ -18,6 +18,9 @@ struct Interrupted : std::exception {
     const char* what() const noexcept override { return "interrupted"; }
 };
 
+// Asks whoever waits for the results whether the work should end.
+using InterruptCheck = std::function<bool()>;
+
 // Shared by the threads of one call; kernels look at it every few hundred thousand operations.
 class StopFlag {
 public:
@@ -34,7 +37,7 @@ private:
 // so results must not depend on the thread. The calling thread computes nothing: it asks
 // `interrupted` twenty times a second, and ends the work when the answer is yes.
 inline void parallel_for(std::int64_t n_jobs, int n_threads, StopFlag& stop,
-                         const std::function<bool()>& interrupted,
+                         const InterruptCheck& interrupted,
                          const std::function<void(std::int64_t, int)>& body) {
     std::atomic<std::int64_t> next{0};
     std::mutex mutex;

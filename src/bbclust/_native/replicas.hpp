@@ -1,4 +1,4 @@
-// The fused loop of Algorithm 3: draw, weight, seed, Lloyd, align, vote.
+// The fused loop of Algorithm 3: draw, weight, cluster, align, vote.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "alignment.hpp"
+#include "clusterer.hpp"
 #include "draws.hpp"
-#include "kmeans.hpp"
+#include "nearest.hpp"
 #include "parallel.hpp"
 #include "voting.hpp"
 
@@ -19,8 +20,6 @@ struct ReplicaPlan {
     DrawPlan<T> draws;
     GivenDraws<T> given;  // draws from F0 made elsewhere, or empty
     int K = 0;
-    int n_init = 0;
-    LloydSettings lloyd;
     const double* reference_centers = nullptr;       // (K, d), centred
     const std::int32_t* reference_labels = nullptr;  // (n,)
     bool vote_on_all = false;
@@ -42,18 +41,36 @@ struct ReplicaResults {
     std::int16_t* evaluation_labels = nullptr;  // (B, E), -1 where the replica did not vote
 };
 
-// Everything one thread needs to compute replicas.
+// The evaluation rows: as points if centres vote on them, else the place of each row among them.
 template <class T>
+struct Evaluation {
+    Panels<T> points;
+    std::vector<std::int32_t> slot;  // row -> evaluation point, -1 elsewhere
+
+    explicit Evaluation(const ReplicaPlan<T>& plan) {
+        const std::int64_t* rows = plan.evaluation_rows;
+        if (plan.vote_on_all) {
+            points.reserve(plan.n_evaluation, plan.draws.d);
+            for (std::int64_t e = 0; e < plan.n_evaluation; ++e)
+                points.append(plan.draws.rows + rows[e] * plan.draws.d, T(1));
+            points.close();
+        } else {
+            slot.assign(plan.draws.n, -1);
+            for (std::int64_t e = 0; e < plan.n_evaluation; ++e)
+                slot[rows[e]] = static_cast<std::int32_t>(e);
+        }
+    }
+};
+
+// Everything one thread needs to compute replicas.
+template <class T, Clusterer<T> P>
 class ReplicaWorker {
 public:
     // `votes`: where this thread counts votes on drawn rows; null for a place of its own.
-    ReplicaWorker(const ReplicaPlan<T>& plan, const Points<T>& evaluation_points,
-                  const std::int32_t* evaluation_slot, std::int32_t* votes)
-        : plan_(plan), evaluation_(evaluation_points), slot_(evaluation_slot), votes_(votes),
-          drawer_(plan.draws) {
-        kmeans_.K = plan.K;
-        kmeans_.settings = plan.lloyd;
-    }
+    ReplicaWorker(const ReplicaPlan<T>& plan, const P& clusterer, const Evaluation<T>& evaluation,
+                  std::int32_t* votes)
+        : plan_(plan), clusterer_(clusterer), evaluation_(evaluation), votes_(votes),
+          drawer_(plan.draws) {}
 
     // `replica` names the random streams, `b` is the place in the block.
     void compute(std::int64_t replica, std::int64_t b, const StopFlag& stop,
@@ -65,12 +82,14 @@ public:
         const T* given = plan_.given.points;
         if (given) given += plan_.given.offsets[b] * plan_.draws.d;
         drawer_.draw(replica, given, replica_);
-        cluster(replica, stop);
-        align(b, stop, out);
+        found_ = clusterer_.cluster(
+            replica_.panels.view(), plan_.reference_centers,
+            {plan_.draws.seed, static_cast<std::uint64_t>(replica)}, stop);
+        out.margin[b] = align(stop);
         publish_centers(b, out);
-        vote(b, out);
-        out.inertia[b] = kmeans_.best().inertia;
-        out.n_iter[b] = kmeans_.best().n_iter;
+        vote(out.evaluation_labels + b * plan_.n_evaluation);
+        out.inertia[b] = found_.inertia;
+        out.n_iter[b] = found_.n_iter;
     }
 
     // Adds the votes that were counted here, those of rows begin .. end.
@@ -80,104 +99,108 @@ public:
     }
 
 private:
-    void cluster(std::int64_t replica, const StopFlag& stop) {
-        const Points<T> points = replica_.panels.view();  // in the order of drawing: a fair sample
-        kmeans_.begin(points, points, screening_points(plan_.K));
-        kmeans_.start_from(plan_.reference_centers, stop);
-        for (int start = 1; start <= plan_.n_init; ++start)
-            kmeans_.start_from_seeding(
-                make_key(plan_.draws.seed, Stage::seeding, start, replica), stop);
-        kmeans_.end(stop);
+    // Calls f(row, label) for the points of the replica that are rows of the table and take part.
+    template <class F>
+    void for_drawn_rows(F&& f) const {
+        const Points<T> points = replica_.panels.view();
+        const std::int32_t* row = replica_.row.data();
+        const T* labels = found_.labels;
+        for (std::int64_t i = 0; i < points.n; ++i)
+            if (row[i] >= 0 && points.weights[i] > 0) f(row[i], static_cast<int>(labels[i]));
     }
 
-    // Is point i of the replica a row of the table that takes part?
-    bool votes_in_replica(std::int64_t i) const {
-        return replica_.row[i] >= 0 && replica_.panels.weights[i] > 0;
+    // Clusters of the replica onto those of the reference; the margin.
+    double align(const StopFlag& stop) {
+        occupied_.resize(plan_.K);
+        for (int k = 0; k < plan_.K; ++k) occupied_[k] = found_.counts[k] > 0;
+        if (plan_.vote_on_all) label_evaluation_points(stop);
+        const std::int64_t n_points = count_overlap();
+        measure_distances();
+        aligner_.align(plan_.K, overlap_.data(), distance_.data(), plan_.count_votes);
+        return plan_.count_votes ? alignment_margin(aligner_, n_points)
+                                 : std::numeric_limits<double>::quiet_NaN();
     }
 
-    void align(std::int64_t b, const StopFlag& stop, const ReplicaResults& out) {
-        const int K = plan_.K, d = plan_.draws.d;
-        const Lloyd<T>& best = kmeans_.best();
-        occupied_.resize(K);
-        for (int k = 0; k < K; ++k) occupied_[k] = best.counts[k] > 0;
-        overlap_.assign(static_cast<std::size_t>(K) * K, 0);
+    void label_evaluation_points(const StopFlag& stop) {
+        book_.set(found_.centers, occupied_.data(), plan_.K, plan_.draws.d);
+        evaluation_labels_.resize(evaluation_.points.padded());
+        for_nearest(evaluation_.points.view(), book_, stop,
+                    [&](std::int64_t first, std::int64_t count, const T* labels) {
+            std::copy_n(labels, count, evaluation_labels_.data() + first);
+        });
+    }
+
+    // On the points that are voted on; how many there are.
+    std::int64_t count_overlap() {
+        const std::int64_t K = plan_.K;
+        overlap_.assign(K * K, 0);
         std::int64_t n_points = 0;
-        if (plan_.vote_on_all) {
-            book_.set(best.centers.data(), occupied_.data(), K, d);
-            evaluation_labels_.resize(evaluation_.padded());
-            for_nearest(evaluation_, book_, stop,
-                        [&](std::int64_t first, std::int64_t count, const T* labels) {
-                std::copy_n(labels, count, evaluation_labels_.data() + first);
-            });
-            n_points = plan_.n_evaluation;
-            for (std::int64_t e = 0; e < n_points; ++e)
-                count_overlap(evaluation_labels_[e], plan_.evaluation_rows[e]);
-        } else {
-            for (std::int64_t i = 0; i < replica_.panels.n; ++i) {
-                if (!votes_in_replica(i)) continue;
-                ++n_points;
-                count_overlap(best.labels[i], replica_.row[i]);
-            }
-        }
-        distance_.assign(static_cast<std::size_t>(K) * K, 0.0);
-        for (int k = 0; k < K; ++k)
-            for (int j = 0; occupied_[k] && j < K; ++j)
-                for (int f = 0; f < d; ++f) {
-                    const double difference =
-                        best.centers[static_cast<std::int64_t>(k) * d + f] -
-                        plan_.reference_centers[static_cast<std::int64_t>(j) * d + f];
-                    distance_[static_cast<std::int64_t>(k) * K + j] += difference * difference;
-                }
-        aligner_.align(K, overlap_.data(), distance_.data(), plan_.count_votes);
-        out.margin[b] = plan_.count_votes ? alignment_margin(aligner_, n_points)
-                                          : std::numeric_limits<double>::quiet_NaN();
+        const auto count = [&, overlap = overlap_.data(), reference = plan_.reference_labels](
+                               std::int64_t row, int label) {
+            ++n_points;
+            ++overlap[label * K + reference[row]];
+        };
+        if (plan_.vote_on_all)
+            for (std::int64_t e = 0; e < plan_.n_evaluation; ++e)
+                count(plan_.evaluation_rows[e], static_cast<int>(evaluation_labels_[e]));
+        else
+            for_drawn_rows(count);
+        return n_points;
     }
 
-    void count_overlap(T label, std::int64_t row) {
-        ++overlap_[static_cast<std::int64_t>(label) * plan_.K + plan_.reference_labels[row]];
+    // Squared, between centres of the replica and of the reference.
+    void measure_distances() {
+        const std::int64_t K = plan_.K, d = plan_.draws.d;
+        distance_.assign(K * K, 0.0);
+        for (std::int64_t k = 0; k < K; ++k)
+            for (std::int64_t j = 0; occupied_[k] && j < K; ++j)
+                for (std::int64_t f = 0; f < d; ++f) {
+                    const double difference =
+                        found_.centers[k * d + f] - plan_.reference_centers[j * d + f];
+                    distance_[k * K + j] += difference * difference;
+                }
     }
 
     // Surplus centres stay at the reference centre.
     void publish_centers(std::int64_t b, const ReplicaResults& out) {
-        const int K = plan_.K, d = plan_.draws.d;
-        double* centers = out.centers + b * K * d;
-        for (int k = 0; k < K; ++k) {
+        const std::int64_t K = plan_.K, d = plan_.draws.d;
+        for (std::int64_t k = 0; k < K; ++k) {
             const std::int64_t j = aligner_.to_reference[k];
-            const double* from = occupied_[k] ? kmeans_.best().centers.data() + static_cast<std::int64_t>(k) * d
-                                              : plan_.reference_centers + j * d;
-            std::copy_n(from, d, centers + j * d);
+            const double* from =
+                occupied_[k] ? found_.centers + k * d : plan_.reference_centers + j * d;
+            std::copy_n(from, d, out.centers + (b * K + j) * d);
             out.occupied[b * K + j] = occupied_[k];
         }
     }
 
-    // On the rows it drew, and on the evaluation rows.
-    void vote(std::int64_t b, const ReplicaResults& out) {
-        const int K = plan_.K;
+    // On the rows it drew, and on the evaluation rows, whose labels are kept.
+    void vote(std::int16_t* kept) {
         const std::vector<int>& aligned = aligner_.to_reference;
-        std::int16_t* kept = out.evaluation_labels + b * plan_.n_evaluation;
         if (plan_.vote_on_all) {
-            for (std::int64_t e = 0; e < plan_.n_evaluation; ++e)
-                kept[e] = static_cast<std::int16_t>(aligned[static_cast<int>(evaluation_labels_[e])]);
+            for (std::int64_t e = 0; e < plan_.n_evaluation; ++e) {
+                const int label = aligned[static_cast<int>(evaluation_labels_[e])];
+                kept[e] = static_cast<std::int16_t>(label);
+            }
             return;
         }
         std::fill_n(kept, plan_.n_evaluation, std::int16_t(-1));
-        for (std::int64_t i = 0; i < replica_.panels.n; ++i) {
-            if (!votes_in_replica(i)) continue;
-            const std::int64_t row = replica_.row[i];
-            const int label = aligned[static_cast<int>(kmeans_.best().labels[i])];
-            if (plan_.count_votes) ++votes_[row * K + label];
-            if (slot_[row] >= 0) kept[slot_[row]] = static_cast<std::int16_t>(label);
-        }
+        const std::int32_t* slot = evaluation_.slot.data();
+        for_drawn_rows([&, K = plan_.K, votes = plan_.count_votes ? votes_ : nullptr](
+                           std::int64_t row, int found) {
+            const int label = aligned[found];
+            if (votes) ++votes[row * K + label];
+            if (slot[row] >= 0) kept[slot[row]] = static_cast<std::int16_t>(label);
+        });
     }
 
     const ReplicaPlan<T>& plan_;
-    Points<T> evaluation_;
-    const std::int32_t* slot_;  // row -> evaluation point, -1 elsewhere
+    P clusterer_;
+    const Evaluation<T>& evaluation_;
     std::int32_t* votes_;
     Buffer<std::int32_t> own_votes_;
     Drawer<T> drawer_;
     Replica<T> replica_;
-    KMeans<T> kmeans_;
+    Clustering<T> found_{};
     Aligner aligner_;
     Codebook<T> book_;
     std::vector<std::uint8_t> occupied_;
@@ -187,43 +210,32 @@ private:
 };
 
 // Replicas first .. first + count of a run. Integer votes make the sum free of order.
-template <class T>
-void run_replicas(const ReplicaPlan<T>& plan, std::int64_t first, std::int64_t count,
-                  int n_threads, const std::function<bool()>& interrupted,
+template <class T, Clusterer<T> P>
+void run_replicas(const ReplicaPlan<T>& plan, const P& clusterer, std::int64_t first,
+                  std::int64_t count, int n_threads, const InterruptCheck& interrupted,
                   const ReplicaResults& out) {
     const std::int64_t n = plan.draws.n;
-    const int d = plan.draws.d;
-    Panels<T> evaluation;
-    std::vector<std::int32_t> slot;
-    if (plan.vote_on_all) {
-        evaluation.reserve(plan.n_evaluation, d);
-        for (std::int64_t e = 0; e < plan.n_evaluation; ++e)
-            evaluation.append(plan.draws.rows + plan.evaluation_rows[e] * d, T(1));
-        evaluation.close();
-    } else {
-        slot.assign(n, -1);
-        for (std::int64_t e = 0; e < plan.n_evaluation; ++e)
-            slot[plan.evaluation_rows[e]] = static_cast<std::int32_t>(e);
-    }
+    const Evaluation<T> evaluation(plan);
     n_threads = static_cast<int>(std::min<std::int64_t>(n_threads, count));
-    std::vector<ReplicaWorker<T>> workers;
+    std::vector<ReplicaWorker<T, P>> workers;
     workers.reserve(n_threads);
     for (int t = 0; t < n_threads; ++t)  // the first thread counts in place
-        workers.emplace_back(plan, evaluation.view(), slot.data(), t == 0 ? out.votes : nullptr);
+        workers.emplace_back(plan, clusterer, evaluation, t == 0 ? out.votes : nullptr);
     StopFlag stop;
     parallel_for(count, n_threads, stop, interrupted, [&](std::int64_t b, int thread) {
         workers[thread].compute(first + b, b, stop, out);
     });
     if (n_threads > 1 && plan.votes_on_drawn()) {
         constexpr std::int64_t block = 65536;
-        parallel_for((n + block - 1) / block, n_threads, stop, interrupted, [&](std::int64_t job, int) {
-            for (const ReplicaWorker<T>& worker : workers)
+        const auto add_votes = [&](std::int64_t job, int) {
+            for (const ReplicaWorker<T, P>& worker : workers)
                 worker.add_own_votes(job * block, std::min((job + 1) * block, n), out.votes);
-        });
+        };
+        parallel_for((n + block - 1) / block, n_threads, stop, interrupted, add_votes);
     }
     if (plan.vote_on_all && plan.count_votes)  // one pass over the rows for all replicas
-        vote_by_centers(plan.draws.rows, n, d, out.centers, out.occupied, count, plan.K, n_threads,
-                        interrupted, out.votes);
+        vote_by_centers(plan.draws.rows, n, plan.draws.d, out.centers, out.occupied, count, plan.K,
+                        n_threads, interrupted, out.votes);
 }
 
 }  // namespace bbclust

@@ -10,7 +10,7 @@
 
 #include "panels.hpp"
 #include "parallel.hpp"
-#include "rng.hpp"
+#include "random.hpp"
 
 namespace bbclust {
 

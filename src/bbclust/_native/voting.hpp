@@ -1,12 +1,11 @@
-// Votes by the centres of many replicas, and the pairwise entropies of memberships.
+// Votes: by the centres of many replicas, and counted from labels.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
-#include "lloyd.hpp"
+#include "nearest.hpp"
 #include "panels.hpp"
 #include "parallel.hpp"
 
@@ -54,7 +53,7 @@ private:
 template <class T>
 void vote_by_centers(const T* rows, std::int64_t n, int d, const double* centers,
                      const std::uint8_t* occupied, std::int64_t n_replicas, int K, int n_threads,
-                     const std::function<bool()>& interrupted, std::int32_t* votes) {
+                     const InterruptCheck& interrupted, std::int32_t* votes) {
     std::vector<Codebook<T>> books(n_replicas);
     for (std::int64_t b = 0; b < n_replicas; ++b)
         books[b].set(centers + b * K * d, occupied + b * K, K, d);
@@ -101,42 +100,6 @@ inline void sum_moves(const std::int16_t* labels, const double* moves, std::int6
             sum += moves[e * n_columns + 1 + labels[b * n_points + e]];
         out[b] = sum;
     }
-}
-
-// Entropy, in bits, of (a, b) normalised to sum one; zero when either is zero
-// (0/0 counts as zero: the point is not undecided between the two).
-inline double pair_entropy(double a, double b) {
-    if (!(a > 0) || !(b > 0)) return 0.0;
-    const double p = a / (a + b), q = b / (a + b);
-    return -(p * std::log2(p) + q * std::log2(q));
-}
-
-// out (K, K): weighted means over the points of the entropy between each two clusters; with
-// `by_membership` each point counts by its membership in the two.
-inline void mean_pairwise_entropy(const double* memberships, const double* weights, std::int64_t n,
-                                  int K, bool by_membership, double* out) {
-    std::fill_n(out, static_cast<std::int64_t>(K) * K, 0.0);
-    std::vector<int> present;
-    double total = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-        const double weight = weights ? weights[i] : 1.0;
-        total += weight;
-        const double* u = memberships + i * K;
-        present.clear();
-        for (int k = 0; k < K; ++k)
-            if (u[k] > 0) present.push_back(k);
-        for (std::size_t a = 0; a < present.size(); ++a)
-            for (std::size_t b = a + 1; b < present.size(); ++b)
-                out[static_cast<std::int64_t>(present[a]) * K + present[b]] +=
-                    weight * pair_entropy(u[present[a]], u[present[b]]) *
-                    (by_membership ? u[present[a]] + u[present[b]] : 1.0);
-    }
-    for (int l = 0; l < K; ++l)
-        for (int m = l + 1; m < K; ++m) {
-            const double mean = out[static_cast<std::int64_t>(l) * K + m] / total;
-            out[static_cast<std::int64_t>(l) * K + m] = mean;
-            out[static_cast<std::int64_t>(m) * K + l] = mean;
-        }
 }
 
 }  // namespace bbclust

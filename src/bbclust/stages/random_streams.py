@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 @unique
 class Stage(IntEnum):
-    """What a stream is used for; 1 to 8 are the numbers of ``_native/rng.hpp``."""
+    """What a stream is used for; 1 to 8 are the numbers of ``_native/random.hpp``."""
 
     SELECTION = 1
     NORMALS = 2

@@ -1,0 +1,134 @@
+// The nearest of several centres to each point, panels of points at a time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "panels.hpp"
+#include "parallel.hpp"
+
+namespace bbclust {
+
+// Centres in the form the assignment wants. The nearest centre minimises |c|^2 / 2 - x.c; a centre
+// that is not in use has +infinity there and is never nearest.
+template <class T>
+struct Codebook {
+    int K = 0, d = 0;
+    std::vector<T> centers;
+    std::vector<T> half_norms;
+
+    void set(const double* from, const std::uint8_t* in_use, int n_centers, int dimensions) {
+        K = n_centers;
+        d = dimensions;
+        centers.resize(static_cast<std::size_t>(K) * d);
+        half_norms.resize(K);
+        for (int k = 0; k < K; ++k) {
+            double norm = 0;
+            for (int f = 0; f < d; ++f) {
+                const T value = static_cast<T>(from[static_cast<std::int64_t>(k) * d + f]);
+                centers[static_cast<std::size_t>(k) * d + f] = value;
+                norm += static_cast<double>(value) * static_cast<double>(value);
+            }
+            half_norms[k] = !in_use || in_use[k] ? static_cast<T>(0.5 * norm)
+                                                 : std::numeric_limits<T>::infinity();
+        }
+    }
+};
+
+// Calls f(first, size) for tiles of up to six of K centres, the size as a compile-time constant. They
+// are of equal size as far as possible: small ones wait for their sums.
+template <class F>
+inline void for_tiles(int K, F&& f) {
+    for (int k = 0, tiles = (K + 5) / 6; k < K; --tiles) {
+        const int size = (K - k + tiles - 1) / tiles;
+        switch (size) {
+            case 6: f(k, std::integral_constant<int, 6>{}); break;
+            case 5: f(k, std::integral_constant<int, 5>{}); break;
+            case 4: f(k, std::integral_constant<int, 4>{}); break;
+            case 3: f(k, std::integral_constant<int, 3>{}); break;
+            case 2: f(k, std::integral_constant<int, 2>{}); break;
+            case 1: f(k, std::integral_constant<int, 1>{}); break;
+        }
+        k += size;
+    }
+}
+
+// Scores of R panels against KT centres, kept in registers.
+template <int D, class T, int R, int KT>
+inline void score_tile(const T* x, std::int64_t stride, const Codebook<T>& book, int k0,
+                       Pack<T> (&best)[R], Pack<T> (&label)[R]) {
+    constexpr int W = lanes<T>;
+    const int d = D ? D : book.d;
+    const T* c = book.centers.data() + static_cast<std::int64_t>(k0) * d;
+    Pack<T> score[R][KT];
+    for (int r = 0; r < R; ++r)
+        for (int j = 0; j < KT; ++j) score[r][j] = broadcast(book.half_norms[k0 + j]);
+    for (int f = 0; f < d; ++f) {
+        Pack<T> xf[R];
+        for (int r = 0; r < R; ++r) xf[r] = load(x + r * stride + f * W);
+        for (int j = 0; j < KT; ++j) {
+            const Pack<T> cf = broadcast(c[static_cast<std::int64_t>(j) * d + f]);
+            for (int r = 0; r < R; ++r) score[r][j] = score[r][j] - xf[r] * cf;
+        }
+    }
+    for (int j = 0; j < KT; ++j) {
+        const Pack<T> name = broadcast(static_cast<T>(k0 + j));
+        for (int r = 0; r < R; ++r) {
+            label[r] = choose_less<T>(score[r][j], best[r], name, label[r]);
+            best[r] = choose_less<T>(score[r][j], best[r], score[r][j], best[r]);
+        }
+    }
+}
+
+// Nearest centre of the points of R neighbouring panels. Labels are numbers of type T, so that
+// they live in the same registers as the scores.
+template <int D, class T, int R>
+inline void nearest_of_panels(const T* x, const Codebook<T>& book, T* labels) {
+    constexpr int W = lanes<T>;
+    const std::int64_t stride = static_cast<std::int64_t>(D ? D : book.d) * W;
+    Pack<T> best[R], label[R];
+    for (int r = 0; r < R; ++r) {
+        best[r] = broadcast(std::numeric_limits<T>::infinity());
+        label[r] = broadcast(T(0));
+    }
+    for_tiles(book.K, [&](int k, auto tile) {
+        score_tile<D, T, R, tile()>(x, stride, book, k, best, label);
+    });
+    for (int r = 0; r < R; ++r) store(labels + r * W, label[r]);
+}
+
+// As many as registers allow: each centre that is loaded then serves that many panels.
+inline constexpr int panels_at_once = vector_bytes == 64 ? 4 : 2;
+
+template <int D, class T, class Visit>
+void for_nearest_in(const Points<T>& points, const Codebook<T>& book, const StopFlag& stop,
+                    Visit&& visit) {
+    constexpr int W = lanes<T>;
+    constexpr std::int64_t block = 32;
+    alignas(64) T labels[block * W];
+    const std::int64_t n_panels = points.n_panels();
+    for (std::int64_t first = 0; first < n_panels; first += block) {
+        if (first % 1024 == 0) stop.check();
+        const std::int64_t end = std::min(first + block, n_panels);
+        std::int64_t p = first;
+        for (; p + panels_at_once <= end; p += panels_at_once)
+            nearest_of_panels<D, T, panels_at_once>(points.panel(p), book, labels + (p - first) * W);
+        for (; p < end; ++p)
+            nearest_of_panels<D, T, 1>(points.panel(p), book, labels + (p - first) * W);
+        visit(first * W, (end - first) * W, labels);
+    }
+}
+
+// Calls visit(first, count, labels) for the points, some at a time: labels[0 .. count) are the
+// nearest centres of points first .. first + count, padding included.
+template <class T, class Visit>
+void for_nearest(const Points<T>& points, const Codebook<T>& book, const StopFlag& stop,
+                 Visit&& visit) {
+    with_dimension(book.d,
+                   [&](auto D) { for_nearest_in<D()>(points, book, stop, visit); });
+}
+
+}  // namespace bbclust

@@ -1,0 +1,145 @@
+// Counter-based randomness: every number is a function of (seed, stage, start, replica, position).
+//
+// Philox4x64-10 (Salmon et al. 2011), equal to numpy.random.Philox(key=...) word for word, so the
+// slow oracle in the tests can read the very same words.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#if defined(_MSC_VER)
+#include <intrin.h>
+#endif
+
+namespace bbclust {
+
+// What a stream of words is used for. The values are part of the promise of reproducibility.
+enum class Stage : std::uint64_t {
+    selection = 1,   // one word per draw: prior or data, and which component or row
+    normals = 2,     // halves of words, d for each draw from the prior, one after the other
+    weights = 3,     // gammas behind the Dirichlet weights
+    resampling = 4,  // the second resampling of weighting="resample"
+    seeding = 5,     // k-means++ of a replica, one stream per start
+    reference = 6,   // k-means++ of the reference partition
+    evaluation = 7,  // the fixed sample of evaluation points
+    prior = 8,       // numpy generators handed to priors written in Python
+    // 9 and above are used in Python only: see random_streams.py
+};
+
+// The last start, for a stream beside those of the starts that are counted from zero.
+inline constexpr std::uint64_t last_start = 0xffff;
+
+struct Key {
+    std::uint64_t seed;
+    std::uint64_t place;  // stage | start | replica, 8 + 16 + 40 bits
+};
+
+inline Key make_key(std::uint64_t seed, Stage stage, std::uint64_t start, std::uint64_t replica) {
+    return {seed, static_cast<std::uint64_t>(stage) << 56 | (start & last_start) << 40 |
+                      (replica & 0xffffffffffULL)};
+}
+
+struct Product128 {
+    std::uint64_t high, low;
+};
+
+inline Product128 multiply(std::uint64_t a, std::uint64_t b) {
+#if defined(_MSC_VER)
+    Product128 r;
+    r.low = _umul128(a, b, &r.high);
+    return r;
+#else
+    __extension__ typedef unsigned __int128 wide;
+    const wide product = static_cast<wide>(a) * b;
+    return {static_cast<std::uint64_t>(product >> 64), static_cast<std::uint64_t>(product)};
+#endif
+}
+
+// Block `index` (four words) of the stream; numpy counts blocks from one.
+inline void philox_block(Key key, std::uint64_t index, std::uint64_t out[4]) {
+    std::uint64_t c0 = index + 1, c1 = 0, c2 = 0, c3 = 0;
+    std::uint64_t k0 = key.seed, k1 = key.place;
+    for (int round = 0; round < 10; ++round) {
+        const Product128 p0 = multiply(0xD2E7470EE14C6C93ULL, c0);
+        const Product128 p1 = multiply(0xCA5A826395121157ULL, c2);
+        c0 = p1.high ^ c1 ^ k0;
+        c1 = p1.low;
+        c2 = p0.high ^ c3 ^ k1;
+        c3 = p0.low;
+        k0 += 0x9E3779B97F4A7C15ULL;
+        k1 += 0xBB67AE8584CAA73BULL;
+    }
+    out[0] = c0;
+    out[1] = c1;
+    out[2] = c2;
+    out[3] = c3;
+}
+
+// Blocks first .. first + n, four words each.
+inline void philox_blocks(Key key, std::uint64_t first, std::int64_t n, std::uint64_t* out) {
+    std::int64_t b = 0;
+    // four at a time: the multiplications of one hide the latency of the others
+    for (; b + 4 <= n; b += 4)
+        for (int i = 0; i < 4; ++i) philox_block(key, first + b + i, out + 4 * (b + i));
+    for (; b < n; ++b) philox_block(key, first + b, out + 4 * b);
+}
+
+// Words of the blocks that hold n words.
+inline std::int64_t in_whole_blocks(std::int64_t n) { return (n + 3) / 4 * 4; }
+
+inline double uniform_from(std::uint64_t word) {  // [0, 1)
+    return static_cast<double>(word >> 11) * 0x1p-53;
+}
+
+inline double open_uniform_from(std::uint64_t word) {  // (0, 1), symmetric about one half
+    // (k + 1/2) / 2^52, k the upper 52 bits: as the mantissa of a number in [1, 2), exact
+    return std::bit_cast<double>(word >> 12 | 0x3FF0000000000000ULL) - (1.0 - 0x1p-53);
+}
+
+// Half a word is enough for a normal or a factor of a gamma: its uniforms are 2^-32 apart, and
+// normals end at 6.3. Halves lie in memory as they do in the word, the lower first.
+static_assert(std::endian::native == std::endian::little);
+
+inline double centered_uniform_from(std::uint32_t half) {  // (-1/2, 1/2), symmetric about zero
+    const std::int32_t signed_half = static_cast<std::int32_t>(half ^ 0x80000000U);
+    return (static_cast<double>(signed_half) + 0.5) * 0x1p-32;
+}
+
+inline double centered_uniform_from(std::uint64_t word) {
+    return open_uniform_from(word) - 0.5;
+}
+
+// Reads one stream from a word on.
+class Stream {
+public:
+    explicit Stream(const Key& key) : key_(key) {}
+
+    std::uint64_t word() {
+        if (used_ == 4) {
+            philox_block(key_, next_block_++, buffer_);
+            used_ = 0;
+        }
+        return buffer_[used_++];
+    }
+    double uniform() { return uniform_from(word()); }
+
+    // The next n words, n a multiple of four, from a stream read in such pieces only.
+    void words(std::uint64_t* out, std::int64_t n) {
+        philox_blocks(key_, next_block_, n / 4, out);
+        next_block_ += static_cast<std::uint64_t>(n / 4);
+    }
+
+    static std::uint64_t word_at(const Key& key, std::uint64_t index) {
+        std::uint64_t block[4];
+        philox_block(key, index / 4, block);
+        return block[index % 4];
+    }
+
+private:
+    Key key_;
+    std::uint64_t next_block_ = 0;
+    std::uint64_t buffer_[4] = {};
+    int used_ = 4;
+};
+
+}  // namespace bbclust
