@@ -12,7 +12,6 @@ import numpy.typing as npt
 from distributed import as_completed
 
 from bbclust.dask.cluster.session import open_session
-from bbclust.dask.estimators import DaskBBC
 from bbclust.dask.partitioned.memberships import name_of_part
 from bbclust.dask.partitioned.parquet import RowGroups, read_columns
 from bbclust.dask.partitioned.passes import each_partition, shared, start
@@ -38,7 +37,7 @@ class RowIds:
 
 
 def write_assignments(
-    model: DaskBBC,
+    model: Any,
     directory: str | os.PathLike[str],
     ids: RowIds,
     progress: Callable[[int, int], None],
@@ -53,7 +52,7 @@ def write_assignments(
         An empty directory that all workers can write to.
     ids : RowIds
     progress : callable
-        Hears how many partitions are written, and how many there are.
+        Called with how many partitions are written, and how many there are.
     """
     with open_session(model.client) as session:
         nodes = each_partition(
