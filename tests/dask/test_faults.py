@@ -15,12 +15,13 @@ from conftest import start_cluster
 from distributed import Client, Nanny, Scheduler, SpecCluster
 from same import assert_same_fit
 
-from bbclust import BBC, KSelector, __version__
+from bbclust import BBC, KSelector
 from bbclust._native import engine
 from bbclust.dask import DaskBBC, DaskKSelector
 from bbclust.dask.cluster.compatibility import check_versions, describe_process
 from bbclust.datasets import load_iris
 from bbclust.priors import SamplerPrior
+from bbclust.version import BUILD
 
 IRIS = load_iris().data
 
@@ -163,7 +164,7 @@ def start_mixed_cluster(**other):
 OTHER_BBCLUST = """
 import bbclust.version
 
-bbclust.version.__version__ = "0.0.9"
+bbclust.version.BUILD = "0.0.9 with results 1"
 """
 NO_BBCLUST = """
 import sys
@@ -177,8 +178,8 @@ sys.modules["bbclust"] = None
     [
         (
             OTHER_BBCLUST,
-            r"^The worker tcp://\S+ has bbclust 0\.0\.9 and the client has "
-            rf"{re.escape(__version__)}: install the same version on all\.$",
+            r"^The worker tcp://\S+ has bbclust 0\.0\.9 with results 1 and the client has "
+            rf"{re.escape(BUILD)}: install the same version on all\.$",
         ),
         (NO_BBCLUST, r"^The worker tcp://\S+ cannot import bbclust .* install it there\.$"),
     ],

@@ -12,7 +12,7 @@ from bbclust.cli.output.errors import CommandError, os_sentence
 from bbclust.cli.output.files import SUMMARY
 from bbclust.cli.output.results import write_json
 from bbclust.cli.output.workspace import Workspace, forget, new_directory, workspace_of
-from bbclust.version import RESULTS, __version__
+from bbclust.version import BUILD, RESULTS, __version__
 
 
 def identity_of(settings: dict[str, Any], fingerprint: str) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _other_maker(identity: dict[str, Any]) -> str:
     made = "a bbclust that did not number its results"
     if number is not None:
         made = f"bbclust {version} with results {number}"
-    return f"{made}, and this is bbclust {__version__} with results {RESULTS}"
+    return f"{made}, and this is bbclust {BUILD}"
 
 
 def _difference(before: dict[str, Any], now: dict[str, Any]) -> str:

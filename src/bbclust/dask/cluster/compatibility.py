@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import warnings
 from typing import Any
 
 import dask
@@ -13,13 +12,14 @@ import sklearn
 from distributed import Client
 
 from bbclust._native import ISAS, engine
-from bbclust.version import __version__
+from bbclust.validation import warn_user
+from bbclust.version import BUILD
 
 
 def describe_process() -> dict[str, str]:
     """What results depend on in this process: versions, and the engine's instruction set."""
     return {
-        "bbclust": __version__,
+        "bbclust": BUILD,
         "Python": platform.python_version(),
         "numpy": numpy.__version__,
         "scipy": scipy.__version__,
@@ -50,8 +50,7 @@ def look_at_workers(client: Client) -> dict[str, dict[str, str]]:
             del answers[address]
         elif isinstance(answer, Exception):
             raise RuntimeError(
-                f"The worker {address} cannot import bbclust {__version__} ({answer}): install it "
-                "there."
+                f"The worker {address} cannot import bbclust {BUILD} ({answer}): install it there."
             )
     return answers or look_at_workers(client)
 
@@ -81,11 +80,9 @@ def check_versions(here: dict[str, str], workers: dict[str, dict[str, str]]) -> 
             if there[name] != here[name]
         ]
         if others:
-            warnings.warn(
+            warn_user(
                 f"The worker {address} has {', '.join(others)}: results may not be the same bits "
-                "as elsewhere; install the same versions on all.",
-                UserWarning,
-                stacklevel=2,
+                "as elsewhere; install the same versions on all."
             )
 
 

@@ -9,6 +9,8 @@ from dask.utils import format_bytes
 from distributed import CancelledError, Client, KilledWorker
 from distributed.comm import CommClosedError
 
+from bbclust.dask.cluster.client import smallest_memory
+
 
 class WorkersKeepDyingError(Exception):
     """Workers died again and again with what was sent to them."""
@@ -62,6 +64,5 @@ def is_disconnection(error: BaseException) -> bool:
 
 
 def _memory_limit(client: Client) -> str:
-    workers = client.scheduler_info()["workers"].values()
-    limits = [worker["memory_limit"] for worker in workers if worker.get("memory_limit")]
-    return f" (the limit is {format_bytes(min(limits))})" if limits else ""
+    limit = smallest_memory(client)
+    return "" if limit is None else f" (the limit is {format_bytes(limit)})"

@@ -37,7 +37,7 @@ from bbclust.dask.cluster.errors import (
     is_disconnection,
     translate_cluster_errors,
 )
-from bbclust.version import __version__
+from bbclust.version import BUILD
 
 RETRIES = 2
 MAX_SENDINGS = 4
@@ -70,7 +70,7 @@ class Session:
         """
         return self.client.submit(
             run_task,
-            __version__,
+            BUILD,
             self.isa,
             function,
             *arguments,
@@ -98,11 +98,11 @@ def _unique(name: str) -> str:
     return f"{name}-{uuid4().hex}"
 
 
-def run_task(version: str, isa: str, function: Callable[..., Any], *arguments: Any) -> Any:
+def run_task(build: str, isa: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """A task, on a worker that may have come after the session was opened."""
-    if version != __version__:
+    if build != BUILD:
         raise RuntimeError(
-            f"A worker that joined has bbclust {__version__} and the client has {version}: "
+            f"A worker that joined has bbclust {BUILD} and the client has {build}: "
             "install the same version on all."
         )
     with using_isa(isa):

@@ -16,7 +16,7 @@ from dask.delayed import Delayed, delayed
 from distributed import Future
 
 from bbclust.dask.cluster.session import RETRIES, Session, run_task
-from bbclust.version import __version__
+from bbclust.version import BUILD
 
 FAN_IN = 16
 
@@ -35,7 +35,7 @@ class Task:
     def __init__(self, session: Session, name: str, function: Callable[..., Any]) -> None:
         self._prefix = f"{name}-{uuid4().hex}"
         self._run = delayed(run_task, pure=False)
-        self._first = (__version__, session.isa, function)
+        self._first = (BUILD, session.isa, function)
         self._count = 0
 
     def __call__(self, *arguments: Any) -> Delayed:
@@ -70,7 +70,7 @@ def each_partition(
         return [task(part, i, *arguments) for i, part in enumerate(read)]
     blocks = rows.map_blocks(
         look_at_block,
-        version=__version__,
+        build=BUILD,
         isa=session.isa,
         function=function,
         arguments=list(arguments),
@@ -83,14 +83,14 @@ def each_partition(
 
 def look_at_block(
     rows: Any,
-    version: str,
+    build: str,
     isa: str,
     function: Callable[..., Any],
     arguments: list[Any],
     block_id: Any = None,
 ) -> Any:
     """What a function finds in a partition; a task."""
-    return run_task(version, isa, function, rows, block_id[0], *arguments)
+    return run_task(build, isa, function, rows, block_id[0], *arguments)
 
 
 def partitions_of(rows: da.Array) -> list[Delayed]:
