@@ -54,7 +54,7 @@ def kill_at_random(folder: Path, seconds: float, dice: random.Random, resume: bo
         return None
     if code != -signal.SIGKILL:
         sys.exit(f"The analysis ended with code {code}.")
-    cells = len(list(folder.rglob("*.cell")))
+    cells = len(list(folder.rglob("[!.]*.cell")))
     place = "results in place, " if (folder / "out").exists() else ""
     return f"{moment:6.2f} s: {place}{cells} cells kept"
 

@@ -7,6 +7,7 @@ import pytest
 
 from bbclust.cli.output.errors import CommandError, one_sentence, os_sentence
 from bbclust.cli.output.workspace import new_directory, new_file
+from bbclust.io.whole_file import whole_file
 
 
 def write(out, text="new", *, then=None, **options):
@@ -63,6 +64,15 @@ def test_force_forgets_finished_parts(tmp_path):
     (tmp_path / "out.partial" / "checkpoint" / "1.cell").write_text("done")
     with new_directory(out, force=True) as work:
         assert not work.has_finished_parts()
+
+
+def test_the_draft_of_a_part_is_not_a_finished_part(tmp_path):
+    with new_directory(tmp_path / "out", force=False) as work:
+        work.checkpoint.mkdir()
+        with whole_file(work.checkpoint / "k2.cell") as draft:
+            draft.write_text("half")
+            assert not work.has_finished_parts()
+        assert work.has_finished_parts()
 
 
 def test_resume_without_an_earlier_run_begins(tmp_path):

@@ -62,7 +62,8 @@ class Workspace:
         return self.partial / "run.json"
 
     def has_finished_parts(self) -> bool:
-        return any(path.is_file() for path in self.checkpoint.rglob("*.cell"))
+        """Whether a cell is there; drafts of one, which end alike, are not."""
+        return any(path.is_file() for path in self.checkpoint.rglob("[!.]*.cell"))
 
 
 def workspace_of(out: Path) -> Workspace:
