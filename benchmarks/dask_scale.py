@@ -52,7 +52,7 @@ from bbclust import BBC, load_model
 from bbclust._native import engine
 from bbclust.dask import DaskBBC
 from bbclust.dask.cluster.client import PATIENCE
-from bbclust.dask.partitioned.parquet import Piece, rows_of_row_groups
+from bbclust.dask.partitioned.parquet import RowGroups, rows_of_row_groups
 
 K = 5
 GROUP = 1_000_000
@@ -80,12 +80,12 @@ def table_of(folder: Path, n_rows: int, group: int = GROUP) -> Path:
     return path
 
 
-def pieces_of(path: Path) -> list[Piece]:
+def pieces_of(path: Path) -> list[RowGroups]:
     """Every row group as a partition."""
     with pq.ParquetFile(path) as file:
         groups = range(file.metadata.num_row_groups)
         lengths = [file.metadata.row_group(i).num_rows for i in groups]
-    return [Piece(str(path.absolute()), (i,), n) for i, n in enumerate(lengths)]
+    return [RowGroups(str(path.absolute()), (i,), n) for i, n in enumerate(lengths)]
 
 
 def rows_in(path: Path, n_partitions: int | None = None) -> Any:

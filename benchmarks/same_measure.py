@@ -23,7 +23,7 @@ from sklearn.cluster import KMeans
 
 from bbclust import BBC
 from bbclust._native import engine
-from bbclust.estimators.bbc import Run
+from bbclust.ensemble.job import Job
 from bbclust.stages.alignment import overlap_matrix
 from bbclust.stages.bootstrap import draw_replica
 from bbclust.stages.entropies import entropy
@@ -57,24 +57,24 @@ CASES = (
 )
 
 
-def exhaustive_votes(run: Run, n_replicas: int) -> np.ndarray:
-    n_clusters = len(run.reference.centers)
-    centers = run.reference.centers - run.table.center
-    votes = np.zeros((run.table.n, n_clusters))
+def exhaustive_votes(job: Job, n_replicas: int) -> np.ndarray:
+    n_clusters = len(job.reference.centers)
+    centers = job.reference.centers - job.table.center
+    votes = np.zeros((job.table.n, n_clusters))
     for b in range(n_replicas):
-        replica = draw_replica(run.table, run.prior, run.plan.resampling, run.plan.seed, b)
+        replica = draw_replica(job.table, job.prior, job.plan.resampling, job.plan.seed, b)
         best = min(
             (
                 KMeans(
                     n_clusters, init=init, n_init=n_init, tol=0.0, max_iter=1000, random_state=b
                 ).fit(replica.points, sample_weight=replica.weights)
-                for init, n_init in ((centers, 1), ("k-means++", run.plan.clusterer.n_init))
+                for init, n_init in ((centers, 1), ("k-means++", job.plan.clusterer.n_init))
             ),
             key=lambda model: model.inertia_,
         )
         drawn = (replica.rows >= 0) & (replica.weights > 0)
         rows, labels = replica.rows[drawn], best.labels_[drawn]
-        overlap = overlap_matrix(labels, run.reference.labels[rows], n_clusters)
+        overlap = overlap_matrix(labels, job.reference.labels[rows], n_clusters)
         _, to_reference = linear_sum_assignment(overlap, maximize=True)
         votes[rows, to_reference[labels]] += 1
     return votes

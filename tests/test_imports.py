@@ -1,9 +1,11 @@
 """What `import bbclust` brings, and what it does not."""
 
+import ast
 import importlib
 import importlib.metadata
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -139,3 +141,21 @@ summary = bbclust.report.summarize(bbclust.report.gather(bbclust.BBC(3).fit(X), 
 print(summary["answer"]["n_clusters"], Absent.asked_for)
 """
     assert run_python(WITHOUT_EXTRAS + program) == "3 []"
+
+
+ROOT = Path(__file__).parent.parent
+SCRIPTS = [
+    path.relative_to(ROOT).as_posix()
+    for folder in ("benchmarks", "docs", "tests/golden")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_scripts_import_what_is_there(script):
+    for node in ast.walk(ast.parse((ROOT / script).read_text())):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("bbclust"):
+            continue
+        module = importlib.import_module(node.module)
+        for alias in node.names:
+            assert hasattr(module, alias.name), f"{node.module}.{alias.name}"
