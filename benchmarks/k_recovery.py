@@ -25,13 +25,12 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import Parallel, delayed
 
+from bbclust import BBC
 from bbclust.baselines import compare_baselines
 from bbclust.datasets import make_paper_dataset
-from bbclust.priors import ElicitedPrior
 from bbclust.selection.criteria import DOUBT, MEAN, PAIRWISE, score
-from bbclust.selection.grid import Grid, GridJob, GridSettings, run_grid
+from bbclust.selection.grid import Grid, GridJob, GridSettings, GridUnderWay
 from bbclust.selection.k_selector import MAX_SAMPLE, default_n_draws
-from bbclust.stages.bootstrap import Resampling
 from bbclust.stages.table import make_table
 
 N_REPLICAS = 200
@@ -209,16 +208,10 @@ def our_choices(X: np.ndarray, task: Task, all_settings: bool) -> dict[str, int]
     chosen = {}
     settings = SETTINGS if all_settings else {"default": SETTINGS["default"]}
     for name, (n_draws, scales, n_init) in settings.items():
-        grid = run_grid(
-            GridJob(
-                table,
-                tuple(range(2, task.k_max + 1)),
-                scales,
-                ElicitedPrior(),
-                GridSettings(Resampling(n_draws(table.n)), N_REPLICAS, n_init),
-                task.seed,
-            )
-        )
+        replicas = BBC(n_init=n_init)._settings()
+        grid_settings = GridSettings(replicas, N_REPLICAS, n_draws(table.n))
+        job = GridJob(table, tuple(range(2, task.k_max + 1)), scales, grid_settings, task.seed)
+        grid = GridUnderWay(job).run()
         rules = {**RULES, **MORE_RULES} if all_settings and name == "default" else RULES
         for rule, choose in rules.items():
             chosen[rule if name == "default" else f"{rule}, {name}"] = choose(grid)

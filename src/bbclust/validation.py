@@ -5,6 +5,8 @@ Nothing below the estimators checks its input again.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
@@ -23,6 +25,9 @@ from bbclust.stages.table import (
     largest_distance,
     make_table,
 )
+
+# Packages whose lines a warning does not point at: users look for their own.
+_INSIDE = ("bbclust", "sklearn")
 
 MAX_CLUSTERS = 32_767  # labels of evaluation points are kept in 16 bits
 
@@ -77,6 +82,14 @@ def check_number(name: str, value: object, *, above: float, why: str) -> float:
     if not (above < float(value) < np.inf):
         raise ValueError(f"{name} must be greater than {above:g}, got {value!r}: {why}.")
     return float(value)
+
+
+def warn_user(sentence: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called this package, however deep the warning arose."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals["__name__"].split(".")[0] in _INSIDE:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(sentence, category, stacklevel=level)
 
 
 def check_share(name: str, value: object, *, why: str) -> float:

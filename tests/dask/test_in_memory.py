@@ -231,3 +231,9 @@ def test_a_checkpoint_goes_from_one_twin_to_the_other(client, tmp_path):
     again = DaskKSelector(**more, checkpoint=tmp_path / "a", client=client).fit(IRIS)
     assert_same_fit(again, KSelector(**more, checkpoint=tmp_path / "b").fit(IRIS))
     assert heard[:9] == [(done, 9) for done in range(1, 10)]
+
+
+def test_a_warning_points_at_the_line_of_the_user(client):
+    with pytest.warns(UserWarning, match="raise n_replicas") as caught:
+        DaskBBC(3, n_replicas=3, random_state=0, client=client).fit(IRIS)
+    assert {warning.filename for warning in caught} == {__file__}

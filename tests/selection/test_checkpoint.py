@@ -14,6 +14,7 @@ from sklearn.cluster import KMeans
 
 from bbclust import BBC, KSelector
 from bbclust.datasets import make_paper_dataset
+from bbclust.ensemble.engine_kmeans import EngineKMeans
 from bbclust.io.archive import Archive, read_archive, write_archive
 from bbclust.priors import ElicitedPrior, GaussianMixture, KernelPrior, MixturePrior
 from bbclust.selection import checkpoint
@@ -255,6 +256,18 @@ def test_priors_of_plain_arrays_can_be_told_apart(tmp_path):
 
 def by(clusterer):
     return BBC(n_replicas=10, clusterer=clusterer)
+
+
+class OtherKMeans(EngineKMeans):
+    """May cluster otherwise, with the same parameters."""
+
+
+def test_a_class_that_inherits_from_k_means_is_another_clusterer(tmp_path):
+    settings = {"n_resamples": 0, "null_reference": 0, "prior_scales": (1,)}
+    select(tmp_path, estimator=by(EngineKMeans(n_init=1)), **settings)
+    select(tmp_path, estimator=BBC(n_replicas=10, n_init=1), **settings)
+    with pytest.raises(ValueError, match="was made with another clusterer: give another folder"):
+        select(tmp_path, estimator=by(OtherKMeans(n_init=1)), **settings)
 
 
 def test_clusterers_of_scikit_learn_can_be_told_apart(tmp_path, monkeypatch):

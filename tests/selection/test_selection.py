@@ -17,6 +17,7 @@ from bbclust.selection.criteria import CRISP_BITS, Scores, score, tied
 from bbclust.selection.grid import (
     GridJob,
     GridSettings,
+    GridUnderWay,
     entropy_floor,
     join_grids,
     merge,
@@ -46,7 +47,8 @@ def select(X, **parameters):
 
 
 def grid_of(X, k_values=(2, 3, 4), scales=(1.0, 2.0), n_draws=60, n_replicas=80, seed=3, n_jobs=1):
-    return grid_job(X, k_values, scales, n_draws, n_replicas, seed).run(n_jobs=n_jobs)
+    job = grid_job(X, k_values, scales, n_draws, n_replicas, seed)
+    return GridUnderWay(job).run(n_jobs=n_jobs)
 
 
 def grid_job(X, k_values=(2,), scales=(1.0,), n_draws=60, n_replicas=80, seed=3):

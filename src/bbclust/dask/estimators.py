@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -215,7 +214,7 @@ votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbos
         check_for_partitions(self, sample_weight=sample_weight, reference_labels=reference_labels)
         with self._executor() as executor, check.all_or_nothing(self):
             for notice in self._fit_partitions(executor, X):
-                warnings.warn(notice, UserWarning, stacklevel=2)
+                check.warn_user(notice)
         return self
 
     def add_replicas(self, n_replicas: int) -> DaskBBC:
@@ -293,8 +292,7 @@ votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbos
             trace=trace,
             votes=votes,
         )
-        ratio = job.plan.resampling.variance_ratio(table.n)
-        self._publish_replicas(job.reference, job.prior, ratio, replicas, trace)
+        self._publish_replicas(job, table.n, replicas, trace)
         self.memberships_ = memberships_of(votes)
         self.labels_ = labels_of(votes)
         self.entropy_ = entropies_of(votes)
@@ -501,9 +499,9 @@ callbacks, random_state, verbose
         -------
         self
         """
-        estimator = BBC() if self.estimator is None else self.estimator
-        self._check_parameters(estimator)
         if is_dask_collection(X):
+            estimator = self._estimator_or_default()
+            self._check_parameters(estimator)
             check_for_partitions(estimator, sample_weight=sample_weight)
         super().fit(X, y, sample_weight)
         return self

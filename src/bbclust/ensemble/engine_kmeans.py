@@ -40,8 +40,9 @@ class EngineKMeans:
     predicts = True
     finds_noise = False
 
-    def identity(self) -> None:
-        """k-means is what there is when nothing else is given."""
+    def identity(self) -> str:
+        """The class: one that inherits may cluster otherwise."""
+        return f"{type(self).__module__}.{type(self).__qualname__}"
 
     def parameters(self) -> dict[str, object]:
         """Those that a user of BBC sets."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -339,12 +338,10 @@ class BagClust2(
         if self.n_pairs_never_drawn_:
             fill_dissimilarity(D, self._landmark_labels, n_clusters)
             D[np.isnan(D)] = 1.0  # no replica has an opinion on both
-            warnings.warn(
+            check.warn_user(
                 f"{self.n_pairs_never_drawn_} of {len(D)} pairs of rows were drawn together by "
                 f"none of the {len(labels)} replicas and get their dissimilarity from the "
-                "replicas' centres: raise n_replicas, or set votes='all'.",
-                UserWarning,
-                stacklevel=3,
+                "replicas' centres: raise n_replicas, or set votes='all'."
             )
         self.dissimilarity_ = D
 

@@ -36,7 +36,6 @@ from bbclust.diagnostics.variable_importance import VariableImportance, variable
 from bbclust.ensemble.fitted_state import WITHOUT_ROWS, FitRecord, FittedState
 from bbclust.ensemble.job import Replicas
 from bbclust.io.saving import save_model
-from bbclust.priors import PreparedPrior
 from bbclust.stages.entropies import MembershipSummary, worst_pair
 from bbclust.stages.monte_carlo import (
     Precision,
@@ -497,14 +496,10 @@ class FittedEnsemble(
         return level
 
     def _publish_replicas(
-        self,
-        reference: Any,
-        prior: PreparedPrior | None,
-        variance_ratio: float,
-        replicas: Replicas,
-        trace: list[Precision],
+        self, job: Any, n: int, replicas: Replicas, trace: list[Precision]
     ) -> None:
-        """Set what does not depend on the votes on every row."""
+        """Set what does not depend on the votes on every row of the n there are."""
+        reference = job.reference
         self.mc_trace_ = as_columns(trace)
         self.n_replicas_ = replicas.n_replicas
         self.replica_centers_ = replicas.centers
@@ -512,10 +507,10 @@ class FittedEnsemble(
         self.alignment_margin_ = replicas.margin
         self.n_abstentions_ = int((~replicas.occupied).sum())
         self.n_iter_ = max(reference.n_iter, int(replicas.n_iter.max()))
-        self.prior_ = prior
+        self.prior_ = job.prior
         self.reference_centers_ = reference.centers
         self.cluster_centers_ = replicas.mean_centers(reference.centers)
-        self.variance_ratio_ = variance_ratio
+        self.variance_ratio_ = job.plan.resampling.variance_ratio(n)
         self.n_abstained_votes_ = int(replicas.abstained.sum())
         self.n_failed_ = len(replicas.failures)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -257,7 +256,7 @@ class BBC(CallbackSupport, FittedEnsemble):
         self._check_parameters()
         with self._executor() as executor, check.all_or_nothing(self):
             for notice in self._fit(executor, X, sample_weight, reference_labels):
-                warnings.warn(notice, UserWarning, stacklevel=2)
+                check.warn_user(notice)
         return self
 
     def add_replicas(self, n_replicas: int) -> BBC:
@@ -280,7 +279,7 @@ class BBC(CallbackSupport, FittedEnsemble):
             replicas = join([before.replicas, executor.run_blocks(before.job, more, progress)])
             trace = [*before.trace, precision_of(before.job, replicas)]
             for notice in self._publish(before.rows, before.job, replicas, trace):
-                warnings.warn(notice, UserWarning, stacklevel=2)
+                check.warn_user(notice)
         return self
 
     @with_callbacks  # type: ignore[untyped-decorator]
@@ -460,8 +459,7 @@ class BBC(CallbackSupport, FittedEnsemble):
             source="memory",
             record=FitRecord(rows, job, replicas, trace, votes),
         )
-        ratio = plan.resampling.variance_ratio(table.n)
-        self._publish_replicas(job.reference, job.prior, ratio, replicas, trace)
+        self._publish_replicas(job, table.n, replicas, trace)
         self.n_votes_ = votes.sum(axis=1)
         others = centered(rows.zero_weight_rows, table.center)
         nearest = nearest_center(others, job.reference.centers - table.center)

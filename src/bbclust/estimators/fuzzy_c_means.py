@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -124,7 +123,6 @@ class FuzzyCMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             weights = check.check_sample_weight(sample_weight, len(X))
             table = self._table(X, weights)
             best = self._run(table)
-            # by decreasing mass, ties by the coordinates from the first one on
             order = order_by_size(best.mass, best.centers)
             self._center = table.center
             self._centers = best.centers[order]
@@ -195,11 +193,10 @@ class FuzzyCMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     def _warn(self, best: _Run) -> None:
         if not best.converged:
-            warnings.warn(
+            check.warn_user(
                 f"Fuzzy c-means still moved after max_iter={self.max_iter} iterations: "
                 "raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
 

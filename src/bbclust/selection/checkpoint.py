@@ -28,12 +28,6 @@ from bbclust.version import RESULTS, __version__
 
 SCHEMA = 2  # raise it whenever Cell or Partition changes
 _UNREADABLE = ("data", "sample_weight", "random_state", "prior", "clusterer")
-_CELL_ARRAYS = (
-    "mean_entropy_influence",
-    "max_pairwise_entropy_influence",
-    "pair_doubt_influence",
-    "pair_doubts",
-)
 
 
 def fingerprint(
@@ -53,11 +47,9 @@ def fingerprint(
         "random_state": str(seed),
         "prior": digest(replicas.prior),
         "clusterer": digest(replicas.clusterer.identity()),
-        "resampling": replicas.resampling,
         "n_draws": str(settings.n_draws),
-        "prior_weight": str(replicas.prior_weight),
-        "weighting": replicas.weighting,
         "n_replicas": str(settings.n_replicas),
+        **{name: str(value) for name, value in vars(replicas).items() if name not in _UNREADABLE},
         **{name: str(value) for name, value in replicas.clusterer.parameters().items()},
     }
 
@@ -168,7 +160,7 @@ def _make_folder(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class FolderStore:
-    """Cells and reference partitions of one grid, each in a file (a ``stability.CellStore``)."""
+    """Cells and reference partitions of one grid, each in a file (a ``grid.CellStore``)."""
 
     folder: Path
     name: str
@@ -208,7 +200,8 @@ class FolderStore:
     def keep_cell(self, cell: Cell) -> None:
         """Write one cell."""
         values = {field.name: getattr(cell, field.name) for field in fields(cell)}
-        arrays = {name: values.pop(name) for name in _CELL_ARRAYS}
+        is_array = {name for name, value in values.items() if isinstance(value, np.ndarray)}
+        arrays = {name: values.pop(name) for name in is_array}
         path = self._cell_path(cell.n_clusters, cell.prior_scale)
         self._write(path, "cell", [cell.n_clusters, cell.prior_scale], values, arrays)
 

@@ -7,8 +7,8 @@ noisy than either. Nothing here grows with the number of rows beyond the table i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -76,7 +76,7 @@ class Cell:
     pair_doubts: Array
     merged_mean_entropy: float
 
-    # Names of 0.1.0.
+    # Earlier names.
     mean_entropy_moves = property(lambda self: self.mean_entropy_influence)
     max_pairwise_entropy_moves = property(lambda self: self.max_pairwise_entropy_influence)
     pair_doubt_moves = property(lambda self: self.pair_doubt_influence)
@@ -120,7 +120,7 @@ class Grid:
         flat = np.array([getattr(cell, f"{measure}_influence") for cell in self.cells])
         return flat.reshape(len(self.k_values), len(self.prior_scales), -1)
 
-    moves = influence  # its name in 0.1.0
+    moves = influence  # its earlier name
 
 
 class CellStore(Protocol):
@@ -155,30 +155,15 @@ class NoStore:
         pass
 
 
-def _no_progress(done: int, total: int) -> None:
-    pass
-
-
 @dataclass(frozen=True)
 class GridJob:
-    """A grid to be run.
-
-    Attributes
-    ----------
-    store : CellStore
-        What it has already is not computed again, and it is given everything else.
-    begin : callable
-        Called when the grid begins; gives what is called as ``progress(done, total)`` after every
-        cell.
-    """
+    """A grid to be run: everything that its cells depend on, in every K the same."""
 
     table: Table
     k_values: tuple[int, ...]
     prior_scales: tuple[float, ...]
     settings: GridSettings
     seed: int
-    store: CellStore = field(default_factory=NoStore)
-    begin: Callable[[], Callable[[int, int], None]] = lambda: _no_progress
 
     @cached_property
     def plan(self) -> Plan:
@@ -199,51 +184,144 @@ class GridJob:
     def n_cells(self) -> int:
         return len(self.k_values) * len(self.prior_scales)
 
-    def prepare_prior(self, reference: Partition) -> list[PreparedPrior | None]:
-        """The prior at every scale."""
-        rows = self.table.original() if self.settings.replicas.uses_prior else self.table.rows
-        return prepare_priors(self.settings.replicas, rows, reference, self.prior_scales)
 
-    def run(self, *, n_jobs: int = 1) -> Grid:
-        """Both measures for every K and s, one reference partition per K."""
-        progress = self.begin()
-        cells: list[Cell] = []
-        references = []
-        for n_clusters in self.k_values:
-            reference = self.store.reference(n_clusters)
-            if reference is None:
-                reference = find_reference(self.table, n_clusters, self.plan, n_jobs)
-                self.store.keep_reference(reference)
-            reference = replace(reference, weights=self.table.weights)
-            references.append(reference)
-            found = [self.store.cell(n_clusters, scale) for scale in self.prior_scales]
-            prepared: list[PreparedPrior | None] = [None] * len(found)
-            if None in found:
-                prepared = self.prepare_prior(reference)
-            for scale, cell, prior in zip(self.prior_scales, found, prepared, strict=True):
-                if cell is None:
-                    job = Job(self.table, reference, prior, self.plan)
-                    cell = run_cell(job, scale, self.settings.n_replicas, n_jobs)
-                    self.store.keep_cell(cell)
-                cells.append(cell)
-                progress(len(cells), self.n_cells)
-        return self.gather(references, cells)
+@dataclass(frozen=True)
+class ReferenceTask:
+    """The reference partition of one K is to be found."""
 
-    def gather(self, references: Iterable[Partition], cells: Iterable[Cell]) -> Grid:
-        """The grid, from references by K and cells by K, then s."""
-        return Grid(
-            self.k_values,
-            self.prior_scales,
-            tuple(cells),
-            tuple(references),
-            entropy_floor(self.settings.n_replicas, len(self.plan.evaluation_rows)),
+    n_clusters: int
+
+    @property
+    def name(self) -> str:
+        return f"reference-k{self.n_clusters}"
+
+    def run(self, job: GridJob, n_jobs: int = 1) -> Partition:
+        return find_reference(job, self.n_clusters, n_jobs)
+
+
+@dataclass(frozen=True)
+class CellTask:
+    """A cell is to be measured: one K at one s."""
+
+    reference: Partition
+    prior: PreparedPrior | None
+    prior_scale: float
+
+    @property
+    def name(self) -> str:
+        return f"cell-k{self.reference.n_clusters}-s{self.prior_scale:g}"
+
+    def run(self, job: GridJob, n_jobs: int = 1) -> Cell:
+        return run_cell(
+            Job(job.table, self.reference, self.prior, job.plan),
+            self.prior_scale,
+            job.settings.n_replicas,
+            n_jobs,
         )
 
 
-def find_reference(table: Table, n_clusters: int, plan: Plan, n_jobs: int = 1) -> Partition:
+GridTask = ReferenceTask | CellTask
+
+
+class GridUnderWay:
+    """A grid: what is found of it, and the tasks that are next, for whoever runs them.
+
+    Parameters
+    ----------
+    job : GridJob
+    store : CellStore, optional
+        What it has already is not computed again, and it is given everything else.
+    begin : callable
+        Called when the grid begins; gives what is called as ``progress(done, total)`` after every
+        cell.
+    """
+
+    def __init__(
+        self,
+        job: GridJob,
+        store: CellStore | None = None,
+        begin: Callable[[], Callable[[int, int], None]] = lambda: lambda done, total: None,
+    ) -> None:
+        self.job = job
+        self._store: CellStore = NoStore() if store is None else store
+        self._begin = begin
+        self._progress: Callable[[int, int], None] | None = None
+        self._n_reported = 0
+        self._references: dict[int, Partition] = {}
+        self._cells: dict[tuple[int, float], Cell] = {}
+
+    @property
+    def is_done(self) -> bool:
+        return len(self._cells) == self.job.n_cells
+
+    def tasks_of(self, n_clusters: int) -> list[GridTask]:
+        """What comes first for one K: its reference partition, or the cells that are missing."""
+        reference = self._store.reference(n_clusters)
+        return [ReferenceTask(n_clusters)] if reference is None else self._cells_of(reference)
+
+    def take(self, found: Partition | Cell) -> list[GridTask]:
+        """Keep what a task has found; the tasks that this allows."""
+        if isinstance(found, Partition):
+            self._store.keep_reference(found)
+            return self._cells_of(found)
+        self._store.keep_cell(found)
+        self._cells[found.n_clusters, found.prior_scale] = found
+        return []
+
+    def report(self) -> None:
+        """Tell of the cells that nobody has heard of."""
+        if self._progress is None:
+            self._progress = self._begin()
+        while self._n_reported < len(self._cells):
+            self._n_reported += 1
+            self._progress(self._n_reported, self.job.n_cells)
+
+    def run(self, *, n_jobs: int = 1) -> Grid:
+        """Both measures for every K and s, one reference partition per K, one task at a time."""
+        self.report()
+        for n_clusters in self.job.k_values:
+            tasks = self.tasks_of(n_clusters)
+            self.report()
+            while tasks:
+                tasks += self.take(tasks.pop(0).run(self.job, n_jobs))
+                self.report()
+        return self.gather()
+
+    def gather(self) -> Grid:
+        """The grid, which is done."""
+        job = self.job
+        return Grid(
+            job.k_values,
+            job.prior_scales,
+            tuple(self._cells[k, scale] for k in job.k_values for scale in job.prior_scales),
+            tuple(self._references[k] for k in job.k_values),
+            entropy_floor(job.settings.n_replicas, len(job.plan.evaluation_rows)),
+        )
+
+    def _cells_of(self, reference: Partition) -> list[GridTask]:
+        """The cells of one K that are not there."""
+        job = self.job
+        reference = replace(reference, weights=job.table.weights)
+        n_clusters = reference.n_clusters
+        self._references[n_clusters] = reference
+        found = {scale: self._store.cell(n_clusters, scale) for scale in job.prior_scales}
+        self._cells |= {(n_clusters, s): cell for s, cell in found.items() if cell is not None}
+        if None not in found.values():
+            return []
+        replicas = job.settings.replicas
+        rows = job.table.original() if replicas.uses_prior else job.table.rows
+        priors = prepare_priors(replicas, rows, reference, job.prior_scales)
+        return [
+            CellTask(reference, prior, scale)
+            for scale, prior in zip(job.prior_scales, priors, strict=True)
+            if found[scale] is None
+        ]
+
+
+def find_reference(job: GridJob, n_clusters: int, n_jobs: int = 1) -> Partition:
     """The reference partition of one K."""
-    clusterer = plan.clusterer
-    reference = clusterer.find_reference(table, n_clusters, plan.seed, n_jobs=n_jobs).partition
+    clusterer = job.plan.clusterer
+    reference = clusterer.find_reference(job.table, n_clusters, job.seed, n_jobs=n_jobs).partition
     if reference.n_clusters != n_clusters:
         raise ValueError(
             f"{clusterer.name} was asked for {n_clusters} clusters and found "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,7 +21,7 @@ from bbclust.estimators.bbc import BBC
 from bbclust.estimators.sklearn_callbacks import CallbackContext, CallbackSupport, with_callbacks
 from bbclust.selection.checkpoint import Checkpoint, fingerprint, open_checkpoint
 from bbclust.selection.criteria import CRITERIA, DOUBT, score, tied
-from bbclust.selection.grid import Grid, GridJob, GridSettings, NoStore, join_grids
+from bbclust.selection.grid import Grid, GridJob, GridSettings, GridUnderWay, join_grids
 from bbclust.selection.null_data import NULLS, draw_null
 from bbclust.selection.progress import FIRST_GRID, GridProgress
 from bbclust.selection.verdict import Verdict, classify_separation
@@ -185,11 +184,11 @@ class KSelector(
         -------
         self
         """
-        estimator = BBC(n_init=2) if self.estimator is None else self.estimator
+        estimator = self._estimator_or_default()
         scales = self._check_parameters(estimator)
         with self._executor() as executor, check.all_or_nothing(self):
             for notice in self._fit(executor, estimator, scales, X, sample_weight):
-                warnings.warn(notice, UserWarning, stacklevel=2)
+                check.warn_user(notice)
         return self
 
     @with_callbacks  # type: ignore[untyped-decorator]
@@ -264,6 +263,9 @@ class KSelector(
             raise AttributeError("There is no best_estimator_ with refit=False: set refit=True.")
         best: BBC = self.best_estimator_
         return best
+
+    def _estimator_or_default(self) -> BBC:
+        return BBC(n_init=2) if self.estimator is None else self.estimator
 
     def _check_parameters(self, estimator: BBC) -> tuple[float, ...]:
         if not isinstance(estimator, BBC):
@@ -357,19 +359,12 @@ class KSelector(
             verbose=bool(self.verbose),
         )
 
-        def job_of(request: GridRequest) -> GridJob:
-            n_cells = len(request.k_values) * len(scales)
-            return GridJob(
-                table=request.table,
-                k_values=tuple(request.k_values),
-                prior_scales=scales,
-                settings=settings,
-                seed=seed,
-                store=NoStore() if checkpoint is None else checkpoint.part(request.name),
-                begin=partial(progress.begin, request.title, n_cells),
-            )
+        def begin(request: GridRequest) -> GridUnderWay:
+            job = GridJob(request.table, tuple(request.k_values), scales, settings, seed)
+            store = None if checkpoint is None else checkpoint.part(request.name)
+            return GridUnderWay(job, store, partial(progress.begin, request.title, job.n_cells))
 
-        return lambda requests: executor.run_grids(map(job_of, requests))
+        return lambda requests: executor.run_grids(map(begin, requests))
 
     def _possible_k(self, table: Table) -> tuple[list[int], list[str]]:
         """The K's to run, sorted; sets those for which there are too few distinct rows."""

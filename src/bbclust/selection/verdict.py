@@ -133,7 +133,6 @@ def classify_separation(
                     worst,
                     second,
                     error,
-                    crisp=CRISP_BITS,
                     null=None if null_doubt is None else null_doubt[n_clusters],
                 ),
                 worst_pair=pair,
@@ -148,13 +147,13 @@ def classify_separation(
     return tuple(verdicts)
 
 
-def _kind(worst: float, second: float, error: float, *, crisp: float, null: float | None) -> str:
+def _kind(worst: float, second: float, error: float, *, null: float | None) -> str:
     noise = NOISE_STANDARD_ERRORS * error
     if null is not None and worst - noise > null:
         return "diffuse"
-    if worst + noise < crisp:
+    if worst + noise < CRISP_BITS:
         return "crisp"
-    if worst - noise < crisp:
+    if worst - noise < CRISP_BITS:
         return "unresolved"
     if worst - noise >= STANDS_OUT * second:
         return "one ill-separated pair"
