@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Philox
 from scipy.special import ndtri
 
-SELECTION, NORMALS, WEIGHTS, RESAMPLING, SEEDING, REFERENCE = 1, 2, 3, 4, 5, 6
+DRAWS, NORMALS, WEIGHTS, RESAMPLING, SEEDING, REFERENCE = 1, 2, 3, 4, 5, 6
 
 
 # --- randomness -------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def draw_replica(
         result.weights = gammas(seed, shapes, replica)
     else:
         omega = 0.0 if kind == "efron" else prior_weight
-        u = uniforms(words(seed, SELECTION, n_draws, replica=replica))
+        u = uniforms(words(seed, DRAWS, n_draws, replica=replica))
         # d normals for each draw from the prior, one draw after the other
         z = ndtri(halves(words(seed, NORMALS, n_draws * d, replica=replica)))
         z = z[: n_draws * d].reshape(n_draws, d)

@@ -69,7 +69,7 @@ class Replicas:
 
     def sample(self, b):
         n_draws = self.run.plan.resampling.n_draws
-        u = oracle.uniforms(oracle.words(self.seed, oracle.SELECTION, n_draws, replica=b))
+        u = oracle.uniforms(oracle.words(self.seed, oracle.DRAWS, n_draws, replica=b))
         return np.floor(self.n * u)
 
     def cluster(self, b):

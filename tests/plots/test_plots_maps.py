@@ -331,7 +331,7 @@ def test_points_that_are_alike_make_an_ellipse_of_no_size():
 @pytest.mark.parametrize("level", [0, 1, 95, True, "95%"])
 @pytest.mark.parametrize("display", [DataMapDisplay, PriorAndDataDisplay])
 def test_levels_are_shares(iris, display, level):
-    with pytest.raises(ValueError, match=r"level must be a number between 0 and 1, got .*0\.95"):
+    with pytest.raises((TypeError, ValueError), match=r"^level must .*, got "):
         display.from_estimator(iris, IRIS, level=level)
 
 

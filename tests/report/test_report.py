@@ -25,7 +25,7 @@ from bbclust.report import gather, render, summarize, write_report
 from bbclust.report.analysis import fingerprint_of
 from bbclust.report.k_slider import describe_every_k, keep_colors
 from bbclust.report.methods import compare_methods
-from bbclust.report.prior_histograms import compare_with_prior
+from bbclust.report.prior_histograms import column_histograms
 from bbclust.report.profiles import make_profiles
 from bbclust.report.rows import MAX_ROWS, show_rows
 from bbclust.report.sentences import answer_sentences, pair_verdict
@@ -546,7 +546,7 @@ def test_colours_without_any_clustered_row():
 
 def test_histograms_are_densities_of_rows_and_of_the_prior(iris):
     model = BBC(3, random_state=0).fit(iris.data)
-    histograms = compare_with_prior(model.prior_, iris.data, [0, 2])
+    histograms = column_histograms(model.prior_, iris.data, [0, 2])
     assert list(histograms) == [0, 2]
     for one in histograms.values():
         width = np.diff(one.edges)
@@ -559,7 +559,7 @@ def test_histograms_are_densities_of_rows_and_of_the_prior(iris):
 
 def test_histogram_of_a_constant_column():
     prior = MixturePrior([1], [[1e20]], [[[0.0]]]).prepare(np.zeros((2, 1)), None, 1.0)
-    one = compare_with_prior(prior, np.full((5, 1), 1e20), [0])[0]
+    one = column_histograms(prior, np.full((5, 1), 1e20), [0])[0]
     assert np.isfinite(one.data).all()
     assert (np.diff(one.edges) > 0).all()
 

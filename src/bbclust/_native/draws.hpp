@@ -155,7 +155,7 @@ private:
     void draw_points(std::int64_t replica, const T* given, Replica<T>& out) {
         const bool efron = plan_.resampling == Resampling::efron;
         const double prior_weight = efron ? 0.0 : plan_.prior_weight;
-        Stream selection(make_key(plan_.seed, Stage::selection, 0, replica));
+        Stream random(make_key(plan_.seed, Stage::draws, 0, replica));
         Gammas gammas(plan_.seed, Stage::weights, replica);
         begin(plan_.n_draws, out);
         begin_slots();
@@ -164,7 +164,7 @@ private:
         std::int64_t prior_draws = 0;
         for (std::int64_t start = 0; start < plan_.n_draws; start += chunk) {
             draws.n = static_cast<std::int32_t>(std::min(chunk, plan_.n_draws - start));
-            selection.words(draws.words, in_whole_blocks(draws.n));
+            random.words(draws.words, in_whole_blocks(draws.n));
             draws.split(prior_weight);
             find_rows(draws, prior_weight);
             // rows of the table arrive from memory while the random numbers are computed
@@ -301,11 +301,11 @@ private:
         for (std::int64_t i = 0; i < panels.n; ++i)
             cumulative[i] = total += static_cast<double>(panels.weights[i]);
         std::fill_n(panels.weights.begin(), panels.n, T(0));
-        Stream words(make_key(plan_.seed, Stage::resampling, 0, replica));
+        Stream random(make_key(plan_.seed, Stage::resampling, 0, replica));
         const std::int64_t n_draws = total_draws();
         for (std::int64_t i = 0; i < n_draws; ++i) {
             const std::int64_t at = std::upper_bound(cumulative.begin(), cumulative.end(),
-                                                     words.uniform() * total) - cumulative.begin();
+                                                     random.uniform() * total) - cumulative.begin();
             panels.weights[std::min(at, panels.n - 1)] += T(1);
         }
     }
@@ -346,10 +346,10 @@ private:
 inline std::vector<std::int64_t> drawn_rows(std::uint64_t seed, std::int64_t replica,
                                             std::int64_t n_draws, double prior_weight,
                                             std::int64_t n) {
-    Stream selection(make_key(seed, Stage::selection, 0, replica));
+    Stream random(make_key(seed, Stage::draws, 0, replica));
     std::vector<std::int64_t> rows;
     for (std::int64_t i = 0; i < n_draws; ++i) {
-        const double u = selection.uniform();
+        const double u = random.uniform();
         if (!(u < prior_weight)) rows.push_back(equal_share(share_of_data(u, prior_weight), n));
     }
     return rows;
@@ -358,9 +358,9 @@ inline std::vector<std::int64_t> drawn_rows(std::uint64_t seed, std::int64_t rep
 // How many draws of a replica come from the prior.
 inline std::int64_t count_prior_draws(std::uint64_t seed, std::int64_t replica,
                                       std::int64_t n_draws, double prior_weight) {
-    Stream selection(make_key(seed, Stage::selection, 0, replica));
+    Stream random(make_key(seed, Stage::draws, 0, replica));
     std::int64_t count = 0;
-    for (std::int64_t i = 0; i < n_draws; ++i) count += selection.uniform() < prior_weight;
+    for (std::int64_t i = 0; i < n_draws; ++i) count += random.uniform() < prior_weight;
     return count;
 }
 

@@ -15,7 +15,7 @@ namespace bbclust {
 
 // What a stream of words is used for. The values are part of the promise of reproducibility.
 enum class Stage : std::uint64_t {
-    selection = 1,   // one word per draw: prior or data, and which component or row
+    draws = 1,       // one word per draw: prior or data, and which component or row
     normals = 2,     // halves of words, d for each draw from the prior, one after the other
     weights = 3,     // gammas behind the Dirichlet weights
     resampling = 4,  // the second resampling of weighting="resample"

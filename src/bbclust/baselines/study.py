@@ -12,6 +12,7 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 
 from bbclust import validation as check
+from bbclust.ensemble.engine_kmeans import EngineKMeans
 from bbclust.stages.kmeans import cluster_reference
 from bbclust.stages.random_streams import Stage, fixed_sample, root_seed
 from bbclust.stages.table import Table, count_distinct_rows, make_table
@@ -85,7 +86,8 @@ class Study:
     def _cluster(self, k: int) -> Labels | None:
         table = self.table
         # To the end where it costs milliseconds; else as BBC stops.
-        tolerance = 0.0 if table.n <= SCORED_ROWS else 1e-4 * table.mean_variance
+        to_the_end = table.n <= SCORED_ROWS
+        tolerance = 0.0 if to_the_end else EngineKMeans().reference_tolerance(table.mean_variance)
         n_jobs = effective_n_jobs(self.n_jobs)
         partition = cluster_reference(table, k, self.seed, tolerance=tolerance, n_jobs=n_jobs)
         return partition.labels if partition.shares.all() else None

@@ -1,9 +1,8 @@
 """Blocks of replicas as tasks of a cluster.
 
-Blocks of replicas are tasks, and two neighbours that are done
-are joined by another task, on and on: a tree, so that nobody ever holds the votes of many blocks.
-Votes are whole numbers and everything else is joined in the order of the replicas, so the result
-is the same bits for any number of workers and any size of blocks.
+Two neighbours that are done are joined by another task, on and on: a tree, so that nobody ever
+holds the votes of many blocks. Votes are whole numbers and everything else is joined in the order
+of the replicas, so the result is the same bits for any number of workers and any size of blocks.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class ReplicaSettings:
 
     @property
     def uses_prior(self) -> bool:
-        return self.resampling == "proper" and self.prior_weight > 0
+        return self.prior_weight > 0
 
 
 def make_settings(

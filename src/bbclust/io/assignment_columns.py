@@ -1,4 +1,4 @@
-"""The columns of every table of assignments, whoever writes it and in whatever format."""
+"""The columns of every table of assignments that the command writes, on any engine."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ def assignment_columns(
     labels: npt.NDArray[Any],
     memberships: npt.NDArray[np.float64],
     entropy: npt.NDArray[np.float64],
-    n_votes: npt.NDArray[Any],
+    n_votes: npt.NDArray[Any] | int,
 ) -> dict[str, Any]:
-    """Columns by name and in order, one value for every row; ``ids`` is what rows are called."""
+    """Columns by name and in order, one value for every row.
+
+    ``ids`` is what rows are called; ``n_votes`` is of each row, or the same of all.
+    """
     return {
         "id": ids,
         "label": labels,
         **membership_columns(memberships),
         "entropy": entropy,
-        "n_votes": n_votes,
+        "n_votes": np.broadcast_to(n_votes, len(labels)).astype(np.int64),
     }
 
 

@@ -24,7 +24,7 @@ from bbclust.plots.canvas import (
     marker_entry,
     set_title,
 )
-from bbclust.plots.ellipses import check_level, ellipse_of_points
+from bbclust.plots.ellipses import ellipse_of_points
 from bbclust.plots.models import column_names, fitted_model, rows_of_fit, uncertainty_of
 from bbclust.plots.palette import INK, cluster_color, cluster_marker, faded, own_colors
 from bbclust.plots.projection import (
@@ -34,6 +34,7 @@ from bbclust.plots.projection import (
     label_axes,
     shown_note,
 )
+from bbclust.validation import check_level
 
 Array = npt.NDArray[np.float64]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -101,14 +100,6 @@ def ellipse_of_distribution(
     rank = max(int((spreads > 0).sum()), 1)
     square = chi2.ppf(level, rank) if np.isinf(df) else rank * f.ppf(level, rank, df)
     return PlanarEllipse(mean, float(np.sqrt(square)) * spreads, directions)
-
-
-def check_level(level: object) -> None:
-    """Refuse what is not a share strictly between 0 and 1."""
-    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < float(level) < 1:
-        raise ValueError(
-            f"level must be a number between 0 and 1, got {level!r}: for example 0.95."
-        )
 
 
 def _principal_spreads(covariance: Array) -> tuple[Array, Array]:

@@ -23,7 +23,7 @@ from bbclust.plots.canvas import (
     set_title,
 )
 from bbclust.plots.data_map import draw_rows, marker_area
-from bbclust.plots.ellipses import check_level, ellipse_of_distribution
+from bbclust.plots.ellipses import ellipse_of_distribution
 from bbclust.plots.models import column_names, fitted_model, rows_of_fit
 from bbclust.plots.palette import FAINT, INK, own_colors
 from bbclust.plots.projection import (
@@ -35,6 +35,7 @@ from bbclust.plots.projection import (
 )
 from bbclust.priors import GaussianMixture, StudentMixture
 from bbclust.stages.random_streams import Stage, stream_generator
+from bbclust.validation import check_level
 
 Array = npt.NDArray[np.float64]
 

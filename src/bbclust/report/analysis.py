@@ -197,9 +197,7 @@ def gather(
     """
     check_is_fitted(estimator)
     selector = estimator if isinstance(estimator, KSelector) else None
-    if selector is not None and not hasattr(selector, "best_estimator_"):
-        raise AttributeError("There is no best_estimator_ with refit=False: set refit=True.")
-    model = estimator.best_estimator_ if isinstance(estimator, KSelector) else estimator
+    model = estimator._refitted() if isinstance(estimator, KSelector) else estimator
     if not hasattr(model, "predict_proba"):
         raise TypeError(
             f"A report shows memberships, and {type(model).__name__} has none: "

@@ -23,7 +23,7 @@ from bbclust.report.inlined import (
 )
 from bbclust.report.k_slider import describe_every_k
 from bbclust.report.methods import compare_methods
-from bbclust.report.prior_histograms import Histogram, compare_with_prior
+from bbclust.report.prior_histograms import Histogram, column_histograms
 from bbclust.report.profiles import make_profiles
 from bbclust.report.rows import TOP_VOTES, ShownRows, short, show_rows
 from bbclust.report.sentences import listed
@@ -180,7 +180,7 @@ def _histograms(analysis: Analysis, shown: ShownRows) -> dict[int, Histogram]:
     if prior is None:
         return {}
     columns = [int(field[1:]) for field in shown.axes if field.startswith("c")]
-    return compare_with_prior(prior, analysis.X, columns)
+    return column_histograms(prior, analysis.X, columns)
 
 
 def _doubts(analysis: Analysis) -> list[list[float]] | None:

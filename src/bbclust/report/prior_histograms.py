@@ -28,7 +28,7 @@ class Histogram:
     prior: Array
 
 
-def compare_with_prior(
+def column_histograms(
     prior: PreparedPrior, X: Floats, columns: Sequence[int]
 ) -> dict[int, Histogram]:
     """Histograms of some columns, in the units in which they were clustered."""

@@ -124,17 +124,15 @@ def _number_by_size(
     clustered = labels >= 0
     weights = None if table.weights is None else table.weights[clustered]
     mass = np.bincount(labels[clustered], weights=weights, minlength=n_clusters).astype(np.float64)
-    order = order_by_size(mass, centers)
-    number = np.empty(n_clusters, dtype=np.int32)
-    number[order] = np.arange(n_clusters, dtype=np.int32)
-    return Partition(
-        labels=np.where(clustered, number[labels], -1).astype(np.int32),
-        centers=centers[order] + table.center,
-        shares=mass[order] / mass.sum(),
+    partition = Partition(
+        labels=labels,
+        centers=centers + table.center,
+        shares=mass / mass.sum(),
         weights=table.weights,
         inertia=float(inertia),
         n_iter=int(n_iter),
     )
+    return partition.renumbered(order_by_size(mass, centers))
 
 
 def order_by_size(

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 class Stage(IntEnum):
     """What a stream is used for; 1 to 8 are the numbers of ``_native/random.hpp``."""
 
-    SELECTION = 1
+    DRAWS = 1
     NORMALS = 2
     WEIGHTS = 3
     RESAMPLING = 4

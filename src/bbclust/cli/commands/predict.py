@@ -28,8 +28,6 @@ def predict(
     Columns are matched by name and scaled as for the model. Without --out, CSV is printed; with
     it, a name that ends in .parquet makes that.
     """
-    import numpy as np
-
     from bbclust.stages.entropies import entropy
 
     fitted, scaling = open_model(model, jobs)
@@ -37,8 +35,9 @@ def predict(
     with prefix_errors_with(prepared.source), library_sentences():
         labels = fitted.predict(prepared.X, min_confidence)
         memberships = fitted.predict_proba(prepared.X)
-    n_votes = np.full(len(labels), fitted.n_replicas_, dtype=np.int32)
-    table = assignments(prepared.rows, labels, memberships, entropy(memberships), n_votes)
+    table = assignments(
+        prepared.rows, labels, memberships, entropy(memberships), fitted.n_replicas_
+    )
     if out is not None:
         with new_file(Path(out), force=force) as path:
             write_table(path, table)

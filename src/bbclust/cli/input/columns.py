@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -224,7 +225,7 @@ def _bad_cell(column: pl.Series, parsed: Numbers) -> str:
     return (
         f"Row {parsed.first_bad + 1}, column {column.name!r} holds "
         f"{_shortened(column[parsed.first_bad])} where numbers are needed{more}: correct it, or "
-        f"leave the column out with --exclude {_quoted(column.name)}."
+        f"leave the column out with --exclude {shlex.quote(column.name)}."
     )
 
 
@@ -266,9 +267,3 @@ def _some(names: Sequence[str]) -> str:
 
 def _shortened(cell: str) -> str:
     return repr(cell if len(cell) <= 40 else f"{cell[:37]}...")
-
-
-def _quoted(name: str) -> str:
-    import shlex
-
-    return shlex.quote(name)

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-MISSING = ("error", "drop")
-
 
 @dataclass(frozen=True)
 class Rows:

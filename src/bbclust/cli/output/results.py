@@ -28,7 +28,7 @@ def assignments(
     labels: npt.NDArray[Any],
     memberships: npt.NDArray[Any],
     entropy: npt.NDArray[Any],
-    n_votes: npt.NDArray[Any],
+    n_votes: npt.NDArray[Any] | int,
 ) -> pl.DataFrame:
     """One row for every row of the file, in its order; empty where a row was dropped."""
     import numpy as np
@@ -48,13 +48,8 @@ def assignments(
 
 def assignments_of(analysis: Analysis, rows: Rows) -> pl.DataFrame:
     """The assignments that an analysis found."""
-    import numpy as np
-
     model = analysis.model
-    if analysis.is_training:
-        n_votes = model.n_votes_
-    else:
-        n_votes = np.full(len(analysis.labels), len(model.replica_centers_), dtype=np.int32)
+    n_votes = model.n_votes_ if analysis.is_training else len(model.replica_centers_)
     return assignments(rows, analysis.labels, analysis.memberships, analysis.entropy, n_votes)
 
 

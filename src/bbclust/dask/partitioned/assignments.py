@@ -90,7 +90,7 @@ def write_partition(
             labels,
             memberships,
             entropies,
-            np.full(len(labels), n_votes),  # in partitions, all replicas vote on all rows
+            n_votes,  # in partitions, all replicas vote on all rows
         )
     )
     with whole_file(os.path.join(directory, name_of_part(partition))) as draft:

@@ -8,8 +8,9 @@ of the rows nearest to each centre. A last pass adds up what the prior is made o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from functools import reduce
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -184,7 +185,7 @@ class ClusterSums:
 def _pass(session: Session, table: PartitionedTable, rule: NearestCenterRule) -> NearestCenterRule:
     """One Lloyd iteration. Empty clusters move to the rows farthest from their centres."""
     centers = shared("centers", rule)
-    found: ClusterSums = _added_up(session, "sum-clusters", sum_clusters, add_sums, table, centers)
+    found: ClusterSums = _added_up(session, "sum-clusters", sum_clusters, add_up, table, centers)
     counts = np.maximum(found.counts, 1)[:, None]
     means = np.where(found.counts[:, None] > 0, rule.origin + found.sums / counts, rule.centers)
     empty = np.flatnonzero(found.counts == 0)
@@ -227,13 +228,14 @@ def sum_clusters(rows: Floats, partition: int, rule: NearestCenterRule) -> Clust
     return ClusterSums(counts, sums)
 
 
-def add_sums(parts: Sequence[ClusterSums]) -> ClusterSums:
+Sums = TypeVar("Sums", "ClusterSums", "CrossProducts")
+
+
+def add_up(parts: Sequence[Sums]) -> Sums:
     """Sums of neighbouring partitions, added from the first to the last."""
-    counts, sums = parts[0].counts.copy(), parts[0].sums.copy()
-    for part in parts[1:]:
-        counts += part.counts
-        sums += part.sums
-    return ClusterSums(counts, sums)
+    names = [field.name for field in fields(parts[0])]
+    sums = {name: reduce(np.add, [getattr(part, name) for part in parts]) for name in names}
+    return replace(parts[0], **sums)
 
 
 @dataclass(frozen=True)
@@ -294,7 +296,7 @@ def cross_products(
     """One pass that adds up what the covariances of the clusters are made of."""
     centers = shared("centers", rule)
     parts = each_partition(session, "sum-products", sum_products, table.rows, centers, read=read)
-    return joined_in_order(session, "add-products", add_products, parts)
+    return joined_in_order(session, "add-products", add_up, parts)
 
 
 def sum_products(rows: Floats, partition: int, rule: NearestCenterRule) -> CrossProducts:
@@ -310,17 +312,6 @@ def sum_products(rows: Floats, partition: int, rule: NearestCenterRule) -> Cross
             sums[k] += mine.sum(axis=0)
             engine.weighted_gram(mine, np.ones(len(mine)), products[k])
         counts += sizes
-    return CrossProducts(counts, sums, products)
-
-
-def add_products(parts: Sequence[CrossProducts]) -> CrossProducts:
-    """Sums of neighbouring partitions, added from the first to the last."""
-    counts, sums = parts[0].counts.copy(), parts[0].sums.copy()
-    products = parts[0].products.copy()
-    for part in parts[1:]:
-        counts += part.counts
-        sums += part.sums
-        products += part.products
     return CrossProducts(counts, sums, products)
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from dask.delayed import Delayed
 from distributed import Future
 
+from bbclust.dask.block_tree import BLOCKS_PER_THREAD
 from bbclust.dask.cluster.session import Session
 from bbclust.dask.partitioned.passes import Task, shared, start
 from bbclust.dask.partitioned.reference import PartitionedReference, sample_of
@@ -28,7 +29,6 @@ from bbclust.stages.table import Table, centered
 
 # Values of drawn rows that one pass picks, on all workers together: 256 MB in float64.
 _PICKED = 2**25
-_BLOCKS_PER_THREAD = 4  # so that a slow worker does not keep the others waiting for long
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def batches(replicas: range, resampling: Resampling, d: int) -> list[range]:
 
 def blocks_of(batch: range, n_threads: int, size: int | None = None) -> list[range]:
     """Replicas of one task each: a few tasks per thread, unless their size is given."""
-    return cut_into_blocks(batch, size or -(-len(batch) // (_BLOCKS_PER_THREAD * n_threads)))
+    return cut_into_blocks(batch, size or -(-len(batch) // (BLOCKS_PER_THREAD * n_threads)))
 
 
 def _rows_of_replica(resampling: Resampling) -> float:
