@@ -32,8 +32,10 @@ class CallbackSupport(CallbackSupportMixin):  # type: ignore[misc]
 class CallbackContext:
     """Tells the scikit-learn callbacks of an estimator how far its fit is, in hundredths.
 
-    Each hundredth is a task below the fit. It is called like a plain callback, inside a ``with``
-    that lasts as long as the work, in a method decorated by ``with_callbacks``.
+    Each hundredth that ends before the fit does is a task below it; the last one stands for all
+    that is left, so that a small fit does not spend its time on telling. It is called like a plain
+    callback, inside a ``with`` that lasts as long as the work, in a method decorated by
+    ``with_callbacks``.
 
     Attributes
     ----------
@@ -57,18 +59,16 @@ class CallbackContext:
         return self
 
     def __call__(self, done: int, total: int) -> None:
-        if self._fit is None:
+        if self._fit is None or done == total:
             return
-        while self._n_ended < min(N_STEPS * done // total, N_STEPS):
+        while self._n_ended < N_STEPS * done // total:
             self._end_step()
-            if self._n_ended < N_STEPS:
-                self._begin_step()
+            self._begin_step()
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         if self._fit is None or error is not None:
             return
-        if self._n_ended < N_STEPS:  # it ended early
-            self._end_step()
+        self._end_step()
         self._fit.call_on_fit_task_end(estimator=self._estimator)
 
     def _begin_step(self) -> None:
