@@ -104,7 +104,7 @@ def check_share(name: str, value: object, *, why: str) -> float:
 def check_level(value: object) -> float:
     """The probability of an interval."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"level must be a number, got {value!r}.")
+        raise TypeError(f"level must be a number between 0 and 1 such as 0.95, got {value!r}.")
     if not 0 < float(value) < 1:
         raise ValueError(
             f"level must lie between 0 and 1, got {value!r}: it is a probability such as 0.95."

@@ -1,5 +1,7 @@
 """Displays of the rows in two dimensions: where, in which colour, and what is around them."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -328,10 +330,19 @@ def test_points_that_are_alike_make_an_ellipse_of_no_size():
     assert ellipse_of_points(alike, 0.5).half_axes.tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("level", [0, 1, 95, True, "95%"])
+@pytest.mark.parametrize(
+    ("level", "error", "sentence"),
+    [
+        (0, ValueError, "must lie between 0 and 1, got 0: it is a probability such as 0.95."),
+        (1, ValueError, "must lie between 0 and 1, got 1: it is a probability such as 0.95."),
+        (95, ValueError, "must lie between 0 and 1, got 95: it is a probability such as 0.95."),
+        (True, TypeError, "must be a number between 0 and 1 such as 0.95, got True."),
+        ("95%", TypeError, "must be a number between 0 and 1 such as 0.95, got '95%'."),
+    ],
+)
 @pytest.mark.parametrize("display", [DataMapDisplay, PriorAndDataDisplay])
-def test_levels_are_shares(iris, display, level):
-    with pytest.raises((TypeError, ValueError), match=r"^level must .*, got "):
+def test_levels_are_shares(iris, display, level, error, sentence):
+    with pytest.raises(error, match=f"^level {re.escape(sentence)}$"):
         display.from_estimator(iris, IRIS, level=level)
 
 

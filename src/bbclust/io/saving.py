@@ -52,7 +52,7 @@ def to_plain_data(model: Any, metadata: dict[str, Any]) -> StoredModel:
             "centres only: leave clusterer=None, or keep the object itself by pickle."
         )
     saved_as = model._saved_as()
-    stored_parameters = saved_as._get_param_names()
+    stored_parameters = saved_as().get_params(deep=False)
     names = getattr(model, "feature_names_in_", None)
     known = (*RESULT_ARRAYS, *RESULT_NUMBERS, "worst_pair_")
     return StoredModel(
@@ -80,7 +80,7 @@ def _storable_prior(model: Any) -> Any:
 
 def from_plain_data(estimator: Any, stored: StoredModel) -> Any:
     """The model that plain data describe; ValueError for impossible parameters."""
-    unknown = stored.parameters.keys() - estimator._get_param_names()
+    unknown = stored.parameters.keys() - estimator().get_params(deep=False).keys()
     if unknown:
         raise ValueError(f"{estimator.__name__} has no parameter {min(unknown)!r}")
     unstored = {k: v for k, v in stored.parameters.items() if isinstance(v, Unstored)}
