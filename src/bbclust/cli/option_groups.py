@@ -76,7 +76,7 @@ class SelectionOptions:
     prior_scales: o.PriorScales = "1,1.5,2.5"
     criterion: o.Criterion = "auto"
     null_reference: o.NullReference = 19
-    n_resamples: o.NResamples = 20
+    n_resamples: o.NResamples = 10
     fast: o.Fast = False
 
     def method(self, replicas: ReplicaOptions) -> Method:

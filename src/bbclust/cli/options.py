@@ -115,14 +115,14 @@ Criterion = Annotated[
 ]
 NullReference = Annotated[
     int,
-    _method(min=0, help="Data sets without clusters, of each of two kinds, to test K = 1 against."),
+    _method(min=0, help="Clouds without a gap to compare two clusters with; 0 tests nothing."),
 ]
 NResamples = Annotated[
     int, _method("--n-resamples", min=0, help="Half-samples of the rows that tell how sure K is.")
 ]
 Fast = Annotated[
     bool,
-    _method("--fast", help="Leave out the test of K = 1, the half-samples and the other methods."),
+    _method("--fast", help="Leave out the tests, the half-samples and the other methods."),
 ]
 Seed = Annotated[int, _method(min=0, help="The same seed gives the same result.")]
 Jobs = Annotated[int, _method(help="Threads; -1 is all cores. The result is the same.")]

@@ -39,7 +39,7 @@ class Method:
     votes: str = "auto"
     criterion: str = "auto"
     null_reference: int = 19
-    n_resamples: int = 20
+    n_resamples: int = 10
     fast: bool = False
     seed: int = 0
     jobs: int = -1

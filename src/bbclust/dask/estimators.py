@@ -454,7 +454,7 @@ callbacks, random_state, verbose
         prior_scales: Iterable[float] = (1, 1.5, 2.5),
         criterion: str = "auto",
         n_draws: int | str = "auto",
-        null_reference: int = 0,
+        null_reference: int = 19,
         n_resamples: int = 0,
         refit: bool = True,
         callbacks: Callable[[int, int], None] | Iterable[Callable[[int, int], None]] | None = None,

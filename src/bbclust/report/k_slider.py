@@ -18,10 +18,11 @@ Labels = npt.NDArray[np.integer]
 
 MOST_FOR_MATRIX = 12
 KINDS = {
-    "crisp": "Even the worst pair of clusters is well separated.",
-    "one ill-separated pair": "One pair of clusters overlaps, all others are told apart.",
-    "diffuse": "Several pairs of clusters overlap.",
-    "unresolved": "More replicas are needed to say how well the clusters are separated.",
+    "held": "Even the worst pair is told apart far better than two halves of a cluster.",
+    "blurred": "The worst pair is told apart a little better than two halves of a cluster.",
+    "cut": "The worst pair is told apart no better than two halves of a cluster: one may be cut.",
+    "outlier": "A cluster has one or two rows, too few to say anything of.",
+    "not compared": "",
 }
 
 
@@ -52,7 +53,7 @@ def describe_every_k(
         with one entry per s.
     """
     grid = selector.grid_
-    chosen = grid.k_values.index(selector.best_k_)
+    chosen = grid.k_values.index(max(selector.best_k_, grid.k_values[0]))
     if places is not None:
         partitions = [part.labels[places] for part in grid.references]
     else:
@@ -68,7 +69,7 @@ def describe_every_k(
                 "labels": partitions[i].tolist(),
                 "colors": colors,
                 "shares": [round(share, 4) for share in verdict.sizes],
-                "verdict": f"{verdict} {KINDS[verdict.kind]}",
+                "verdict": f"{verdict} {KINDS[verdict.kind]}".strip(),
                 "cells": [_cell(grid.cell(k, scale)) for scale in grid.prior_scales],
             }
             for i, (k, colors, verdict) in enumerate(

@@ -289,7 +289,7 @@ def _chosen_verdict(summary: Mapping[str, Any]) -> str:
     if selection is None:
         return ""
     verdicts = {one["n_clusters"]: one["verdict"] for one in selection["by_k"]}
-    return str(verdicts[selection["best_k"]])
+    return str(verdicts.get(selection["best_k"], next(iter(verdicts.values()))))
 
 
 def _choice_text(summary: Mapping[str, Any]) -> str:

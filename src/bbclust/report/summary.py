@@ -7,6 +7,7 @@ raises :data:`SCHEMA`; new fields do not.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from itertools import islice
 from math import isfinite
 from numbers import Integral, Real
@@ -20,15 +21,17 @@ from sklearn.metrics import adjusted_rand_score
 from bbclust.baselines import KChoice
 from bbclust.report.analysis import Analysis, Findings
 from bbclust.report.profiles import Profiles, make_profiles
-from bbclust.report.sentences import answer_sentences, pair_verdict
+from bbclust.report.sentences import answer_sentences
 from bbclust.selection.criteria import CRITERIA
 from bbclust.selection.k_selector import KSelector
+from bbclust.selection.splits import PairTest
+from bbclust.selection.verdict import UNTESTED, most_chosen
 from bbclust.stages.entropies import mean_pairwise_entropy, pair_doubts, worst_pair
 from bbclust.version import RESULTS
 
 Array = npt.NDArray[np.float64]
 
-SCHEMA = 1
+SCHEMA = 2
 N_UNCERTAIN = 10
 N_TELLING = 10
 N_PAIRS = 200
@@ -150,7 +153,7 @@ def _clustering(analysis: Analysis) -> dict[str, Any]:
     return {
         "answer": _answer(analysis, doubts, entropies, weights),
         "clusters": _clusters(analysis, profiles),
-        "pairs": _pairs(doubts, entropies),
+        "pairs": _pairs(doubts, entropies, _pair_tests(analysis)),
         "truth": _truth(analysis),
         "baselines": _baselines(analysis),
     }
@@ -171,6 +174,7 @@ def _answer(
         "chosen": analysis.selector is not None,
         "rows": "fitted" if analysis.is_training else "new",
         **_confidence(analysis.selector, k),
+        "choice": _words_of_choice(analysis),
         "sizes": counts.sizes,
         "noise_rows": int((analysis.labels < 0).sum()),
         "agreed_rows": counts.agreed_rows,
@@ -191,7 +195,7 @@ def _answer(
             "se": _error_of_fit(analysis, "max_pairwise_entropy_se_"),
             "clusters": widest,
         }
-        answer["worst_pair"] = _pair(worst, doubts, entropies)
+        answer["worst_pair"] = _pair(worst, doubts, entropies, _pair_tests(analysis))
     answer["sentences"] = answer_sentences(answer, analysis.n_rows)
     return answer
 
@@ -213,11 +217,29 @@ def _confidence(selector: KSelector | None, k: int) -> dict[str, Any]:
     shares = selector.confidence_
     if shares is not None:
         sure["confidence"] = shares[selector.best_k_]
-        # Among equals the chosen one, else the smallest.
-        sure["half_samples_choose"] = max(
-            shares, key=lambda one: (shares[one], one == selector.best_k_, -one)
-        )
+        sure["half_samples_choose"] = most_chosen(shares, selector.best_k_)
     return sure
+
+
+def _words_of_choice(analysis: Analysis) -> dict[str, Any] | None:
+    """How K was chosen, in words, and what other methods choose; None if it was given."""
+    if analysis.selector is None:
+        return None
+    others, verdict = analysis.baselines, analysis.selector.verdict_
+    choices = [] if others is None else [choice.best_k for choice in others]
+    return {
+        "answer": verdict.answer(),
+        "support": verdict.support(),
+        "has_clusters": verdict.has_clusters,
+        "groups": verdict.groups(),
+        "other_methods": None
+        if not choices
+        else {
+            "n": len(choices),
+            "agree": choices.count(verdict.best_k),
+            "mostly": max(sorted(set(choices)), key=choices.count),
+        },
+    }
 
 
 def _error_of_fit(analysis: Analysis, name: str) -> float | None:
@@ -265,20 +287,39 @@ def _clusters(analysis: Analysis, profiles: Profiles) -> list[dict[str, Any]]:
     ]
 
 
-def _pairs(doubts: Array, entropies: Array) -> list[dict[str, Any]]:
+def _pair_tests(analysis: Analysis) -> dict[tuple[int, int], PairTest] | None:
+    """Pairs that were compared with one cloud; None if K was not chosen or nothing compared."""
+    selector = analysis.selector
+    if selector is None or not selector.verdict_.pairs:
+        return None
+    return {test.clusters: test for test in selector.verdict_.pairs}
+
+
+def _pairs(
+    doubts: Array, entropies: Array, tests: dict[tuple[int, int], PairTest] | None
+) -> list[dict[str, Any]]:
     """Pairs of clusters, the worst told apart first."""
     first, second = np.triu_indices(len(doubts), 1)
     order = np.argsort(-doubts[first, second], kind="stable")
     pairs = ((int(first[i]), int(second[i])) for i in order)
-    return [_pair(pair, doubts, entropies) for pair in islice(pairs, N_PAIRS)]
+    return [_pair(pair, doubts, entropies, tests) for pair in islice(pairs, N_PAIRS)]
 
 
-def _pair(pair: tuple[int, int], doubts: Array, entropies: Array) -> dict[str, Any]:
+def _pair(
+    pair: tuple[int, int],
+    doubts: Array,
+    entropies: Array,
+    tests: dict[tuple[int, int], PairTest] | None,
+) -> dict[str, Any]:
+    test = None if tests is None else tests.get(pair)
+    untested = UNTESTED if tests is None else "not neighbours"
     return {
         "clusters": pair,
         "doubt": doubts[pair],
         "entropy": entropies[pair],
-        "verdict": pair_verdict(float(doubts[pair])),
+        "relative_doubt": None if test is None else test.relative_doubt,
+        "p_value": None if test is None else test.p_value,
+        "verdict": untested if test is None else test.verdict,
     }
 
 
@@ -306,6 +347,8 @@ def summarize_selection(selector: KSelector) -> dict[str, Any]:
                 "worst_pair": verdict.worst_pair,
                 "doubt": verdict.doubt,
                 "doubt_se": verdict.doubt_se,
+                "relative_doubt": verdict.relative_doubt,
+                "splits": [asdict(split) for split in verdict.splits],
                 "mean_entropy": verdict.mean_entropy,
                 "merged_mean_entropy": verdict.merged_mean_entropy,
                 "shares": verdict.sizes,

@@ -4,15 +4,17 @@ The paper's criteria are the K of lowest mean entropy and the K of lowest maximu
 entropy. Their logarithms are averaged over s: small values count, and one large s does not drown
 the rest.
 
-The default, "auto", was found by ``benchmarks/k_recovery.py``: **the largest crisp K; without a
-crisp K, the lowest pairwise entropy and half the mean entropy together.**
+The default, "auto", starts from the paper's K of lowest pairwise entropy and goes up from there:
+**the largest K that holds**. That K is a stable cut, but where clusters come in groups it may be a
+cut between the groups. A larger K holds when
 
-- Well separated groups of clusters are stable too: any cut between them is crisp, and which of the
-  crisp ones has the least entropy is chance. The finest cut that still holds is the answer.
-- Crisp is a matter of the *doubt* between two clusters
-  (:func:`bbclust.stages.entropies.pair_doubts`), in which each point counts by its membership in
-  the two: a mean over all points would dilute it when there are many clusters. K is crisp when its
-  largest doubt is at most :data:`CRISP_BITS`.
+- even its worst pair of clusters leaves at most half (:data:`HOLDS`) the doubt that two halves of
+  its own clusters leave (:meth:`bbclust.selection.splits.Splits.doubt_of_halves`), and
+- no two neighbours are as hard to tell apart as two halves of one cloud would be
+  (:meth:`bbclust.selection.splits.Splits.relative_doubt`).
+
+Doubts are only ever compared with doubts, found from as many rows and draws, so none of this
+depends on n, m, s or the shape of the clusters.
 
 A criterion is one entry of :data:`CRITERIA`; estimators, the command and the report read it there.
 """
@@ -20,27 +22,66 @@ A criterion is one entry of :data:`CRITERIA`; estimators, the command and the re
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from bbclust.selection.grid import Grid
+from bbclust.selection.splits import LEVEL, Splits
 from bbclust.stages.random_streams import Stage, stream_generator
 
 Array = npt.NDArray[np.float64]
 
 PAIRWISE, MEAN, DOUBT = "max_pairwise_entropy", "mean_entropy", "pair_doubt"
-CRISP_BITS = 0.18
-MEAN_WEIGHT = 0.5
+HOLDS = 0.5
+N_DOUBTFUL_PAIRS = 4
 
 N_NOISE_DRAWS = 500
 TIE_SHARE = 0.05
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What clouds without a gap say of the clusters of each K.
+
+    Attributes
+    ----------
+    halves : dict
+        K: doubt between two halves of a cluster, in bits; NaN if one is too small to have halves.
+    apart : dict
+        K: whether its most doubtful neighbours are more apart than two halves of one cloud, for
+        the K's of which it was asked.
+    tendency : float or None
+        p-value of "there is no valley between any two clusters"; None if it was not asked.
+    relative_doubt : float or None
+        Of the neighbours of the K found, their geometric mean.
+    """
+
+    halves: dict[int, float] = field(default_factory=dict)
+    apart: dict[int, bool] = field(default_factory=dict)
+    tendency: float | None = None
+    relative_doubt: float | None = None
+
+    @property
+    def is_one_cloud(self) -> bool:
+        """No valley is shown, and neighbours are no more apart than two halves of one cloud."""
+        if self.tendency is None or self.relative_doubt is None:
+            return False
+        return self.tendency > LEVEL and self.relative_doubt >= 1
+
+    def for_draws(self, ratio: float) -> Evidence:
+        """The same for replicas of ``ratio`` times as many draws: doubts go with 1 / sqrt(m)."""
+        fewer = {k: float(np.minimum(h / np.sqrt(ratio), 1.0)) for k, h in self.halves.items()}
+        return replace(self, halves=fewer)
+
+
+NO_EVIDENCE = Evidence()
+
+
+@dataclass(frozen=True)
 class Scores:
-    """One score per K, lower is better, and what decides whether a K is as good as can be.
+    """One score per K, lower is better, and what decides whether a larger K holds.
 
     Attributes
     ----------
@@ -48,9 +89,11 @@ class Scores:
     values, influence : ndarrays of shape (number of K's,), (number of K's, B)
         The score, and what each replica moves it, to first order.
     doubts, doubt_influence : ndarrays of the same shapes
-        The logarithm that is compared with the floor; for the paper's criteria the score itself.
-    floor : float
-        K's whose doubt is at or below it are ties, which go to the largest K.
+        The logarithm that is compared with the limits; for the paper's criteria the score itself.
+    limits : ndarray of shape (number of K's,)
+        A K whose doubt is at or below its limit holds.
+    one : bool
+        Whether the answer is K = 1.
     """
 
     k_values: tuple[int, ...]
@@ -58,16 +101,26 @@ class Scores:
     influence: Array
     doubts: Array
     doubt_influence: Array
-    floor: float
+    limits: Array
+    one: bool = False
 
     def best(self) -> int:
-        """The largest K at the floor, else the K of lowest score, the smallest among equals."""
-        chosen = _choose(self.values[None, :], self.doubts[None, :], self.floor)
-        return self.k_values[int(chosen[0])]
+        """The K of lowest score, the smallest among equals, or the largest that holds; or 1."""
+        return int(self._choose(self.values[None, :], self.doubts[None, :])[0])
+
+    def _choose(self, values: Array, doubts: Array) -> npt.NDArray[np.int64]:
+        """The choice in each row of (rows, K's)."""
+        holds = doubts <= self.limits
+        n = values.shape[1]
+        largest = np.where(holds.any(axis=1), n - 1 - holds[:, ::-1].argmax(axis=1), -1)
+        chosen = np.array(self.k_values)[np.maximum(values.argmin(axis=1), largest)]
+        return np.ones_like(chosen) if self.one else chosen
 
     def difference_se(self) -> Array:
         """Monte-Carlo standard error of each score's difference from the best, paired."""
-        differences = self.influence - self.influence[self.k_values.index(self.best())]
+        best = self.best()
+        lowest = self.k_values.index(best) if best > 1 else int(self.values.argmin())
+        differences = self.influence - self.influence[lowest]
         n_replicas = self.influence.shape[1]
         return np.asarray(np.sqrt(n_replicas / max(n_replicas - 1, 1) * (differences**2).sum(1)))
 
@@ -79,8 +132,9 @@ class Scores:
         counts = generator.multinomial(n_replicas, equal, N_NOISE_DRAWS) - 1.0
         values = self.values + np.einsum("rb,kb->rk", counts, self.influence)
         doubts = self.doubts + np.einsum("rb,kb->rk", counts, self.doubt_influence)
-        wins = np.bincount(_choose(values, doubts, self.floor), minlength=len(self.k_values))
-        return {k: float(w) / N_NOISE_DRAWS for k, w in zip(self.k_values, wins, strict=True)}
+        wins = np.bincount(self._choose(values, doubts), minlength=self.k_values[-1] + 1)
+        possible = (1, *self.k_values) if self.one else self.k_values
+        return {k: float(wins[k]) / N_NOISE_DRAWS for k in possible}
 
 
 def tied(best: int, wins: dict[int, float]) -> tuple[int, ...]:
@@ -88,37 +142,59 @@ def tied(best: int, wins: dict[int, float]) -> tuple[int, ...]:
     return tuple(k for k, share in wins.items() if k == best or share >= TIE_SHARE)
 
 
-def _choose(values: Array, doubts: Array, floor: float) -> npt.NDArray[np.int64]:
-    """Index of the choice in each row of (rows, K's)."""
-    crisp = doubts <= floor
-    largest_crisp = values.shape[1] - 1 - crisp[:, ::-1].argmax(axis=1)
-    return np.asarray(np.where(crisp.any(axis=1), largest_crisp, values.argmin(axis=1)))
-
-
-def score(grid: Grid, criterion: str = "auto") -> Scores:
+def score(grid: Grid, criterion: str = "auto", evidence: Evidence = NO_EVIDENCE) -> Scores:
     """Scores of a grid under a criterion."""
-    return CRITERIA[criterion].score(grid)
+    return CRITERIA[criterion].score(grid, evidence)
 
 
 def score_measure(grid: Grid, measure: str) -> Scores:
-    """As the paper has it: the lowest value of one measure."""
+    """As the paper has it: the lowest value of one measure; of several without any, the largest."""
     values, influence = mean_logs(grid, measure)
-    return Scores(grid.k_values, values, influence, values, influence, float(np.log(grid.floor)))
+    floor = np.full(len(values), np.log(grid.floor))
+    return Scores(grid.k_values, values, influence, values, influence, floor)
 
 
-def score_auto(grid: Grid) -> Scores:
-    """The largest crisp K; without one, both measures together."""
-    pairwise, pairwise_influence = mean_logs(grid, PAIRWISE)
-    mean, mean_influence = mean_logs(grid, MEAN)
+def score_auto(grid: Grid, evidence: Evidence = NO_EVIDENCE) -> Scores:
+    """The paper's pairwise entropy, and the largest K above it that holds."""
+    pairwise, influence = mean_logs(grid, PAIRWISE)
     doubts, doubt_influence = mean_logs(grid, DOUBT)
+    halves = np.array([evidence.halves.get(k, np.nan) for k in grid.k_values])
+    refused = np.array([not evidence.apart.get(k, True) for k in grid.k_values])
+    with np.errstate(invalid="ignore"):
+        limits = np.where(np.isnan(halves) | refused, -np.inf, np.log(HOLDS * halves))
+    at_floor = pairwise <= np.log(grid.floor)
+    start = len(at_floor) - 1 - at_floor[::-1].argmax() if at_floor.any() else pairwise.argmin()
+    values = pairwise.copy()
+    values[start] -= at_floor.any()  # of several without any entropy, the largest
     return Scores(
         grid.k_values,
-        values=pairwise + MEAN_WEIGHT * mean,
-        influence=pairwise_influence + MEAN_WEIGHT * mean_influence,
-        doubts=doubts,
-        doubt_influence=doubt_influence,
-        floor=float(np.log(CRISP_BITS)),
+        values,
+        influence,
+        doubts,
+        doubt_influence,
+        limits,
+        one=evidence.is_one_cloud,
     )
+
+
+def gather_evidence(grid: Grid, splits: Splits) -> Evidence:
+    """What clouds say of each K, from the largest down until one holds."""
+    references = dict(zip(grid.k_values, grid.references, strict=True))
+    halves = {k: splits.doubt_of_halves(reference) for k, reference in references.items()}
+    without_clouds = score_auto(grid, Evidence(halves))
+    start = grid.k_values[int(without_clouds.values.argmin())]
+    apart: dict[int, bool] = {}
+    for k, doubt, limit in zip(
+        reversed(grid.k_values),
+        reversed(without_clouds.doubts),
+        reversed(without_clouds.limits),
+        strict=True,
+    ):
+        if k <= start or any(apart.values()):
+            break
+        if doubt <= limit:
+            apart[k] = splits.is_apart(grid, references[k], N_DOUBTFUL_PAIRS)
+    return Evidence(halves, apart)
 
 
 def mean_logs(grid: Grid, measure: str) -> tuple[Array, Array]:
@@ -142,13 +218,16 @@ class Criterion:
     sentence : str
         How it chooses.
     score : callable
-        Scores of a grid.
+        Scores of a grid, and of what clouds without a gap say of its K's.
+    uses_clouds : bool
+        Whether it asks them.
     """
 
     name: str
     title: str
     sentence: str
-    score: Callable[[Grid], Scores]
+    score: Callable[[Grid, Evidence], Scores]
+    uses_clouds: bool = False
 
 
 CRITERIA = {
@@ -157,21 +236,23 @@ CRITERIA = {
         Criterion(
             "auto",
             "bbclust, both measures",
-            "The rule: the largest number of which even the worst pair of clusters is well "
-            "separated; if there is none, the least of both measures together.",
+            "The rule: from the number of least entropy between the two clusters worst told apart, "
+            "up to the largest of which even the worst pair leaves at most half the doubt of two "
+            "halves of a cluster, and no pair as much as two halves of one cloud like it.",
             score_auto,
+            uses_clouds=True,
         ),
         Criterion(
             "pairwise",
             "bbclust, pairwise entropy",
             "The rule: the least entropy between the two clusters worst told apart.",
-            lambda grid: score_measure(grid, PAIRWISE),
+            lambda grid, evidence: score_measure(grid, PAIRWISE),
         ),
         Criterion(
             "mean",
             "bbclust, mean entropy",
             "The rule: the least mean entropy.",
-            lambda grid: score_measure(grid, MEAN),
+            lambda grid, evidence: score_measure(grid, MEAN),
         ),
     )
 }

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
+from scipy.optimize import linear_sum_assignment
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,16 +21,24 @@ from bbclust.ensemble.executor import Executor, Threads
 from bbclust.estimators.bbc import BBC
 from bbclust.estimators.sklearn_callbacks import CallbackContext, CallbackSupport, with_callbacks
 from bbclust.selection.checkpoint import Checkpoint, fingerprint, open_checkpoint
-from bbclust.selection.criteria import CRITERIA, DOUBT, score, tied
+from bbclust.selection.criteria import (
+    CRITERIA,
+    NO_EVIDENCE,
+    Evidence,
+    gather_evidence,
+    score,
+    tied,
+)
 from bbclust.selection.grid import Grid, GridJob, GridSettings, GridUnderWay, join_grids
-from bbclust.selection.null_data import NULLS, draw_null
 from bbclust.selection.progress import FIRST_GRID, GridProgress
+from bbclust.selection.splits import PairTest, Splits
 from bbclust.selection.verdict import Verdict, classify_separation
 from bbclust.stages.random_streams import Stage, fixed_sample, root_seed, stream_generator
 from bbclust.stages.table import Floats, Table, count_distinct_rows, make_table
 
 MAX_SAMPLE = 10_000
 AUTO_FIRST, AUTO_STEP, AUTO_CAP = 20, 5, 50
+HALF_REPLICAS = 60
 
 
 def default_n_draws(n: int) -> int:
@@ -49,8 +58,9 @@ class KSelector(
 ):
     """Choose the number of clusters by the stability of Bayesian Bagged Clustering.
 
-    For every K and every prior scale s, bootstrap replicas are clustered and vote on the rows; the
-    K whose votes disagree least is chosen. All K's and s's share their random numbers.
+    For every K and every prior scale s, bootstrap replicas are clustered and vote on the rows, and
+    their disagreement is compared with that of clouds without a gap. All K's and s's share their
+    random numbers.
 
     Parameters
     ----------
@@ -65,28 +75,30 @@ class KSelector(
         The s's over which the measures are averaged.
     criterion : {"auto", "pairwise", "mean"}, default="auto"
         "pairwise" and "mean" are the paper's: minimum of the maximum mean pairwise entropy, or of
-        the mean entropy. "auto" is the rule that found the true K most often: the largest K that
-        is crisp, at most 0.18 bits of doubt between any two clusters; if none is, the minimum of
-        both measures together.
+        the mean entropy. "auto" starts from the K of "pairwise" and takes the largest K above it
+        that holds: of which even the worst pair of clusters leaves at most half the doubt of two
+        halves of a cluster, and no two neighbours are as hard to tell apart as two halves of one
+        cloud like them. It answers K = 1 where no valley between any two clusters is shown and
+        they are no more apart than two halves of one cloud.
     n_draws : int or "auto", default="auto"
         m, draws per replica. "auto" depends on the number of rows alone: all of them up to 300,
         then ``300 (n / 300)^0.2``.
-    null_reference : int, default=0
-        Data sets without clusters to compare with, of each of two kinds (one Gaussian with the
-        covariance of the data; a uniform box), for the test of K = 1. 19 or more for the 5% level.
+    null_reference : int, default=19
+        Clouds without a gap that two clusters are compared with, at most; fewer are drawn where the
+        answer is plain. With 0 nothing is tested, and K = 1 is no answer.
     n_resamples : int, default=0
-        Half-samples of the rows on which the choice is repeated, for ``confidence_``.
+        Half-samples of the rows on which the choice is repeated, for ``confidence_``, each at one
+        s and with 60 replicas.
     refit : bool, default=True
         Fit ``best_estimator_`` with the chosen K on all rows.
     callbacks : callable or list of callables, optional
-        Called as ``callback(done, total)`` after every cell of all grids: those of half-samples
-        and of data without clusters count too, the fit of ``best_estimator_`` does not. Callbacks
+        Called as ``callback(done, total)`` after every cell of all grids, half-samples included;
+        the comparisons with clouds and the fit of ``best_estimator_`` do not count. Callbacks
         of scikit-learn 1.9 and later are set by ``set_callbacks``.
     checkpoint : str or path, optional
-        A folder in which every finished cell of the grid is kept, half-samples and data without
-        clusters included. A later ``fit`` of the same data with the same settings goes on from
-        there and ends with the same bits; more K's, scales, half-samples or null data may be
-        asked for. It needs a ``random_state``.
+        A folder in which every finished cell of the grid is kept, half-samples included. A later
+        ``fit`` of the same data with the same settings goes on from there and ends with the same
+        bits; more K's, scales or half-samples may be asked for. It needs a ``random_state``.
     n_jobs : int, optional
         Threads; None is 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState instance or None
@@ -96,7 +108,7 @@ class KSelector(
     Attributes
     ----------
     best_k_ : int
-        The chosen K.
+        The chosen K; 1 only under "auto", see ``criterion``.
     tied_k_ : tuple of int
         The chosen K and those that win in 5% or more when the replicas' noise is resampled.
     best_k_by_ : dict
@@ -113,9 +125,11 @@ class KSelector(
     mc_confidence_ : dict
         Share of wins of each K when the replicas' noise is resampled.
     confidence_ : dict or None
-        Share of wins of each K over half-samples of the rows.
+        Share of the ``n_resamples`` half-samples of the rows in which each K is chosen; None
+        without half-samples or if K is 1.
     cluster_tendency_ : float or None
-        p-value of the data against data without clusters.
+        p-value of "there is no valley between any two clusters": the least p-value of the
+        neighbours of the chosen K, and of two clusters, times their number.
     impossible_k_ : tuple of int
         K's that exceed the number of distinct rows.
     n_draws_ : int
@@ -146,7 +160,7 @@ class KSelector(
         prior_scales: Iterable[float] = (1, 1.5, 2.5),
         criterion: str = "auto",
         n_draws: int | str = "auto",
-        null_reference: int = 0,
+        null_reference: int = 19,
         n_resamples: int = 0,
         refit: bool = True,
         callbacks: Callable[[int, int], None] | Iterable[Callable[[int, int], None]] | None = None,
@@ -216,18 +230,33 @@ class KSelector(
                 self._open_checkpoint(rows, weights, settings, seed),
                 callbacks,
             )
-            grid = self._grow(grids_of, table, k_values)
-            self._publish(grid, seed)
+            splits = Splits(
+                table,
+                settings,
+                _middle(scales),
+                seed,
+                n_clouds=int(self.null_reference),
+                n_jobs=effective_n_jobs(self.n_jobs),
+            )
+            grid, evidence = self._grow(grids_of, table, k_values, splits)
+            pairs, evidence = self._test_pairs(grid, evidence, splits)
+            self._publish(grid, evidence, seed)
             self.n_draws_, self.n_sample_ = settings.n_draws, table.n
-            k_values = list(grid.k_values)
-            self.confidence_ = self._half_samples(grids_of, table, k_values, seed)
-            null_quantiles = self._test_tendency(grids_of, table, grid, seed)
+            self.confidence_ = self._half_samples(
+                grids_of, table, list(grid.k_values), scales, settings, seed, evidence
+            )
+            if self.best_k_ == 1:
+                pairs = []
             self.verdict_ = Verdict(
                 best_k=self.best_k_,
                 tied_k=self.tied_k_,
-                tendency=self.cluster_tendency_,
+                tendency=evidence.tendency,
                 confidence=self.confidence_,
-                by_k=classify_separation(grid, null_quantiles),
+                n_resamples=int(self.n_resamples),
+                best_k_by={name: self.best_k_by_[name] for name in ("pairwise", "mean")},
+                largest_k=grid.k_values[-1],
+                pairs=tuple(pairs),
+                by_k=classify_separation(grid, evidence),
             )
             if self.refit:
                 best = self._template(estimator).set_params(
@@ -235,6 +264,7 @@ class KSelector(
                 )
                 self.best_estimator_ = best.fit(X, sample_weight=sample_weight)
                 self.labels_ = self.best_estimator_.labels_
+                self._number_as_the_model(grid)
         return notices
 
     def predict(self, X: Any, min_confidence: float | None = None) -> npt.NDArray[np.int64]:
@@ -355,12 +385,18 @@ class KSelector(
         """What runs the grids that are asked for, keeps their cells and counts them."""
         progress = GridProgress(
             [*check.check_callbacks(self.callbacks), callbacks],
-            n_more=int(self.n_resamples) + len(NULLS) * int(self.null_reference),
+            n_more=int(self.n_resamples),
             verbose=bool(self.verbose),
         )
 
         def begin(request: GridRequest) -> GridUnderWay:
-            job = GridJob(request.table, tuple(request.k_values), scales, settings, seed)
+            job = GridJob(
+                request.table,
+                tuple(request.k_values),
+                request.scales or scales,
+                request.settings or settings,
+                seed,
+            )
             store = None if checkpoint is None else checkpoint.part(request.name)
             return GridUnderWay(job, store, partial(progress.begin, request.title, job.n_cells))
 
@@ -403,71 +439,124 @@ class KSelector(
         template: BBC = clone(estimator)
         return template
 
-    def _grow(self, grids_of: GridsOf, table: Table, k_values: list[int]) -> Grid:
-        """The grid over the K's; with k_range="auto", larger and larger until the score turns."""
+    def _grow(
+        self, grids_of: GridsOf, table: Table, k_values: list[int], splits: Splits
+    ) -> tuple[Grid, Evidence]:
+        """The grid over the K's, larger and larger until the score turns if k_range is "auto"."""
         (grid,) = grids_of([GridRequest(table, k_values, "data", FIRST_GRID)])
-        if not isinstance(self.k_range, str):
-            return grid
         most = min(AUTO_CAP, count_distinct_rows(table.rows, AUTO_CAP))
         while True:
-            largest = grid.k_values[-1]
-            if largest >= min(most, 2 * score(grid, self.criterion).best() + 2):
-                return grid
+            evidence = self._evidence(grid, splits)
+            best, largest = score(grid, self.criterion, evidence).best(), grid.k_values[-1]
+            if not isinstance(self.k_range, str) or largest >= min(most, 2 * best + 2):
+                return grid, evidence
             more = list(range(largest + 1, min(largest + AUTO_STEP, most) + 1))
             (larger,) = grids_of([GridRequest(table, more, "data", FIRST_GRID)])
             grid = join_grids(grid, larger)
 
-    def _publish(self, grid: Grid, seed: int) -> None:
-        scores = score(grid, self.criterion)
+    def _evidence(self, grid: Grid, splits: Splits) -> Evidence:
+        uses_clouds = CRITERIA[self.criterion].uses_clouds or self.null_reference
+        return gather_evidence(grid, splits) if uses_clouds else NO_EVIDENCE
+
+    def _test_pairs(
+        self, grid: Grid, evidence: Evidence, splits: Splits
+    ) -> tuple[list[PairTest], Evidence]:
+        """Every two neighbours of the K that was found, and whether there are clusters at all.
+
+        One p-value is that of the least of them, times their number; two clusters are looked at
+        as well, whatever K is.
+        """
+        if not self.null_reference:
+            return [], evidence
+        k = score(grid, self.criterion, evidence).best()
+        pairs = splits.test_pairs(grid.references[grid.k_values.index(k)])
+        values = [test.p_value for test in pairs]
+        if k > 2 and 2 in grid.k_values:
+            two = grid.references[grid.k_values.index(2)]
+            values.append(splits.p_value(two, (0, 1), splits.neighbours(two)))
+        tendency = min(1.0, len(values) * min(values, default=1.0))
+        logs = np.log([test.relative_doubt for test in pairs])
+        relative = float(np.exp(logs.mean())) if pairs else None
+        return pairs, replace(evidence, tendency=tendency, relative_doubt=relative)
+
+    def _number_as_the_model(self, grid: Grid) -> None:
+        """Give the pairs of the verdict the numbers that their clusters have in the model.
+
+        K is chosen on a sample of a large table, in which the order of sizes may be another.
+        """
+        if self.best_k_ == 1 or not self.verdict_.pairs:
+            return
+        of_grid = grid.references[grid.k_values.index(self.best_k_)].centers
+        of_model = np.asarray(self.best_estimator_.cluster_centers_)
+        if of_model.shape != of_grid.shape or not np.isfinite(of_model).all():
+            return
+        distances = ((of_grid[:, None, :] - of_model[None, :, :]) ** 2).sum(axis=2)
+        number = linear_sum_assignment(distances)[1]
+        pairs = []
+        for test in self.verdict_.pairs:
+            first, second = sorted(int(number[cluster]) for cluster in test.clusters)
+            pairs.append(replace(test, clusters=(first, second)))
+        self.verdict_ = replace(self.verdict_, pairs=tuple(pairs))
+
+    def _publish(self, grid: Grid, evidence: Evidence, seed: int) -> None:
+        scores = score(grid, self.criterion, evidence)
         self.best_k_ = scores.best()
         self.mc_confidence_ = scores.bootstrap_win_rates(seed)
         self.tied_k_ = tied(self.best_k_, self.mc_confidence_)
         self.scores_ = dict(zip(grid.k_values, scores.values.tolist(), strict=True))
         self.scores_se_ = dict(zip(grid.k_values, scores.difference_se().tolist(), strict=True))
-        self.best_k_by_ = _best_by(grid)
+        self.best_k_by_ = _best_by(grid, evidence)
+        self.cluster_tendency_ = evidence.tendency
         self.curves_ = _curves(grid)
         self.grid_ = grid
 
     def _half_samples(
-        self, grids_of: GridsOf, table: Table, k_values: list[int], seed: int
+        self,
+        grids_of: GridsOf,
+        table: Table,
+        k_values: list[int],
+        scales: tuple[float, ...],
+        settings: GridSettings,
+        seed: int,
+        evidence: Evidence,
     ) -> dict[int, float] | None:
-        """Share of wins of each K over half-samples of the rows."""
-        if not self.n_resamples:
-            return None
-        wins = dict.fromkeys(k_values, 0.0)
-        for grid in grids_of(_halves(table, k_values, seed, int(self.n_resamples))):
-            wins[score(grid, self.criterion).best()] += 1
-        return {k: count / self.n_resamples for k, count in wins.items()}
+        """Share of wins of each K over half-samples of the rows.
 
-    def _test_tendency(
-        self, grids_of: GridsOf, table: Table, grid: Grid, seed: int
-    ) -> dict[int, float] | None:
-        """p-value against data without clusters; 5% quantiles of the doubt there, by K."""
-        self.cluster_tendency_ = None
-        if not self.null_reference:
+        A half-sample is run at one s, with few replicas, and its doubts are compared with those of
+        the whole table's clouds, for as many draws as it has.
+        """
+        if not self.n_resamples or self.best_k_ == 1:
             return None
-        k_values = list(grid.k_values)
-        observed = score(grid, self.criterion).doubts.min()
-        below = dict.fromkeys(NULLS, 0)
-        doubts = []
-        n_each = int(self.null_reference)
-        kinds = [kind for kind in NULLS for _ in range(n_each)]
-        nulls = grids_of(_nulls(table, k_values, seed, n_each))
-        for kind, null_grid in zip(kinds, nulls, strict=True):
-            below[kind] += score(null_grid, self.criterion).doubts.min() <= observed
-            doubts.append(null_grid.values(DOUBT).mean(axis=1))
-        self.cluster_tendency_ = float(max((1 + count) / (n_each + 1) for count in below.values()))
-        quantiles = np.quantile(np.array(doubts), 0.05, axis=0)
-        return {k: float(q) for k, q in zip(k_values, quantiles, strict=True)}
+        n_half = max(table.n // 2, 2)
+        n_draws = min(settings.n_draws, n_half)
+        if self.n_draws == "auto":
+            n_draws = default_n_draws(n_half)
+        few = GridSettings(
+            settings.replicas, min(HALF_REPLICAS, settings.n_replicas), min(n_draws, n_half)
+        )
+        of_half = evidence.for_draws(few.n_draws / min(settings.n_draws, table.n))
+        wins = dict.fromkeys(k_values, 0.0)
+        requests = (
+            request._replace(scales=(_middle(scales),), settings=few)
+            for request in _halves(table, k_values, seed, int(self.n_resamples))
+        )
+        for grid in grids_of(requests):
+            wins[score(grid, self.criterion, of_half).best()] += 1
+        return {k: count / self.n_resamples for k, count in wins.items()}
 
 
 class GridRequest(NamedTuple):
-    """Rows to run a grid on, its K's, and what a checkpoint and progress call it."""
+    """Rows to run a grid on, its K's, and what a checkpoint and progress call it.
+
+    Its s's and settings are those of the selection unless they are given.
+    """
 
     table: Table
     k_values: list[int]
     name: str
     title: str
+    scales: tuple[float, ...] | None = None
+    settings: GridSettings | None = None
 
 
 GridsOf = Callable[[Iterable[GridRequest]], Iterator[Grid]]
@@ -488,24 +577,19 @@ def _halves(table: Table, k_values: list[int], seed: int, count: int) -> Iterato
             yield GridRequest(rows, possible, f"half-{r + 1}", f"half-sample {r + 1} of {count}")
 
 
-def _nulls(table: Table, k_values: list[int], seed: int, n_each: int) -> Iterator[GridRequest]:
-    """Data without clusters, first all of one kind."""
-    for kind in NULLS:
-        for r in range(n_each):
-            generator = stream_generator(seed, Stage.NULL_DATA, r)
-            title = f"{kind} data without clusters, {r + 1} of {n_each}"
-            rows = make_table(draw_null(kind, table, generator))
-            yield GridRequest(rows, k_values, f"{kind}-{r + 1}", title)
+def _middle(scales: tuple[float, ...]) -> float:
+    """The s at which clouds and half-samples are looked at."""
+    return sorted(scales)[len(scales) // 2]
 
 
-def _best_by(grid: Grid) -> dict[Any, int]:
+def _best_by(grid: Grid, evidence: Evidence) -> dict[Any, int]:
     chosen: dict[Any, int] = {}
     for criterion in CRITERIA:
-        chosen[criterion] = score(grid, criterion).best()
+        chosen[criterion] = score(grid, criterion, evidence).best()
         for s, scale in enumerate(grid.prior_scales):
             n = len(grid.prior_scales)
             one = replace(grid, prior_scales=(scale,), cells=grid.cells[s::n])
-            chosen[criterion, scale] = score(one, criterion).best()
+            chosen[criterion, scale] = score(one, criterion, evidence).best()
     return chosen
 
 

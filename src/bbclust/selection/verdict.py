@@ -1,17 +1,22 @@
-"""What the two measures say together: a taxonomy of clusterings, in words.
+"""What was found, in words: are there clusters, how many, and which of them are apart.
 
-The paper announces a taxonomy from the joint use of both measures and leaves it open. Here, for
-each K, from the doubt of pairs of clusters (bits per vote for either), averaged over s:
+The paper announces a taxonomy from the joint use of both measures and leaves it open. Here words
+follow from comparisons with clouds (:mod:`bbclust.selection.splits`), never from an entropy alone,
+since the same entropy means different things at different n, m and s.
 
-- *crisp*: even the worst pair is told apart, its doubt is at most
-  :data:`~bbclust.selection.criteria.CRISP_BITS`;
-- *one ill-separated pair*: the worst pair stands out, its doubt is at least :data:`STANDS_OUT`
-  times that of any other pair;
-- *diffuse*: several pairs are ill separated;
-- *unresolved*: Monte-Carlo noise hides which of these it is.
+Of two neighbouring clusters:
 
-With a null reference, a K whose worst pair is no better told apart than in data without clusters
-is diffuse, whatever its entropy.
+- *separated*: rows without a valley between the two centres would rarely leave as little doubt;
+- *touching*: they leave less doubt than two halves of one cloud like them, but a valley between
+  them is not shown;
+- *no more apart than two halves of one cloud*.
+
+Of a K, by the doubt of its worst pair beside that of two halves of one of its clusters:
+
+- *held*: at most half of it (:data:`~bbclust.selection.criteria.HOLDS`);
+- *blurred*: less than it;
+- *cut*: as much or more, so a cluster may well be cut in two;
+- *outlier*: a cluster is of one or two rows, too few to say anything of.
 """
 
 from __future__ import annotations
@@ -21,12 +26,33 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bbclust.selection.criteria import CRISP_BITS
+from bbclust.selection.criteria import HOLDS, Evidence
 from bbclust.selection.grid import Grid
+from bbclust.selection.splits import LEVEL, PairTest, mean_doubts
+from bbclust.stages.entropies import worst_pair
 from bbclust.stages.kmeans import Partition
 
-STANDS_OUT = 2.0
-NOISE_STANDARD_ERRORS = 2.0
+UNTESTED = "not compared"
+
+
+@dataclass(frozen=True)
+class Split:
+    """A cluster of the next smaller K that is several clusters here.
+
+    Attributes
+    ----------
+    parent : int
+    children : tuple of int
+    relative_doubt : float
+        The largest doubt between two of the children, beside that of two halves of a cluster.
+    supported : bool
+        Whether that is at most half.
+    """
+
+    parent: int
+    children: tuple[int, ...]
+    relative_doubt: float
+    supported: bool
 
 
 @dataclass(frozen=True)
@@ -35,11 +61,13 @@ class KVerdict:
 
     Attributes
     ----------
-    kind : {"crisp", "one ill-separated pair", "diffuse", "unresolved"}
+    kind : {"held", "blurred", "cut", "outlier", "not compared"}
     worst_pair : tuple of two ints
         The clusters worst told apart, over all s together.
     doubt, doubt_se : float
         Bits per vote for either, averaged over s.
+    relative_doubt : float or None
+        The doubt beside that of two halves of one of the clusters.
     mean_entropy : float
         Mean entropy, averaged over s.
     merged_mean_entropy : float
@@ -48,6 +76,8 @@ class KVerdict:
         Shares of the clusters.
     parents : tuple of int, or None
         For each cluster, the cluster of the next smaller K that most of it comes from.
+    splits : tuple of Split
+        Which clusters of the next smaller K are several here, and whether that is supported.
     """
 
     n_clusters: int
@@ -55,111 +85,193 @@ class KVerdict:
     worst_pair: tuple[int, int]
     doubt: float
     doubt_se: float
+    relative_doubt: float | None
     mean_entropy: float
     merged_mean_entropy: float
     sizes: tuple[float, ...]
     parents: tuple[int, ...] | None
+    splits: tuple[Split, ...]
 
     def __str__(self) -> str:
         pair = f"clusters {self.worst_pair[0]} and {self.worst_pair[1]}"
-        line = f"K = {self.n_clusters}: {self.kind}"
-        if self.kind == "crisp":
-            return line + f"; at worst {self.doubt:.2f} bits of doubt between {pair}."
-        line += f"; {self.doubt:.2f} bits of doubt between {pair}"
-        if self.kind == "one ill-separated pair":
-            line += (
-                f"; as one cluster the mean entropy falls from {self.mean_entropy:.3f} "
-                f"to {self.merged_mean_entropy:.3f}"
-            )
-        return line + "."
+        line = f"K = {self.n_clusters}: {self.kind}; at worst {self.doubt:.2f} bits of doubt"
+        if self.relative_doubt is not None:
+            line += f", {self.relative_doubt:.2g} times that of two halves of a cluster,"
+        return f"{line} between {pair}."
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer in sentences; ``str()`` for people, ``to_dict()`` for programs."""
+    """The answer in sentences; ``str()`` for people, ``to_dict()`` for programs.
+
+    Attributes
+    ----------
+    best_k : int
+    tied_k : tuple of int
+    tendency : float or None
+        p-value of "no valley between any two clusters"; None if it was not asked.
+    confidence : dict or None
+        Share of the half-samples that choose each K.
+    n_resamples : int
+        Their number.
+    best_k_by : dict
+        What the paper's criteria choose.
+    largest_k : int
+        The largest K that was tried.
+    pairs : tuple of PairTest
+        Neighbouring clusters of the best K, the least apart first.
+    by_k : tuple of KVerdict
+    """
 
     best_k: int
     tied_k: tuple[int, ...]
     tendency: float | None
     confidence: dict[int, float] | None
+    n_resamples: int
+    best_k_by: dict[str, int]
+    largest_k: int
+    pairs: tuple[PairTest, ...]
     by_k: tuple[KVerdict, ...]
+
+    @property
+    def has_clusters(self) -> bool | None:
+        """Whether clusters are shown at all; None if it was not asked."""
+        return None if self.tendency is None else self.tendency <= LEVEL
+
+    def groups(self) -> list[list[int]]:
+        """The clusters, those together that are not shown to be separated."""
+        group = list(range(self.best_k))
+        for test in self.pairs:
+            if test.verdict != "separated":
+                first, second = (group[cluster] for cluster in test.clusters)
+                group = [first if one == second else one for one in group]
+        return [
+            [cluster for cluster in range(self.best_k) if group[cluster] == one]
+            for one in dict.fromkeys(group)
+        ]
 
     def to_dict(self) -> dict[str, object]:
         """Plain numbers, strings, lists and dicts."""
-        return asdict(self)
+        plain = asdict(self)
+        plain["pairs"] = [{**asdict(test), "verdict": test.verdict} for test in self.pairs]
+        return plain | {"groups": self.groups(), "has_clusters": self.has_clusters}
 
     def __str__(self) -> str:
-        return "\n".join([self._choice(), self._clusters_or_not(), *map(str, self.by_k)])
+        return "\n".join([self.answer(), self.support(), *map(str, self.by_k)])
 
-    def _choice(self) -> str:
-        sentence = f"{self.best_k} clusters fit best"
-        if len(self.tied_k) > 1:
-            others = ", ".join(str(k) for k in self.tied_k if k != self.best_k)
-            sentence += f", tied with {others} within Monte-Carlo error (run more replicas)"
-        if self.confidence is not None:
-            share = self.confidence.get(self.best_k, 0.0)
-            sentence += f"; half-samples of the rows agree {share:.0%} of the time"
-        return sentence + "."
-
-    def _clusters_or_not(self) -> str:
-        if self.tendency is None:
-            return "Whether there are clusters at all (K = 1) was not tested: set null_reference."
-        if self.tendency <= 0.05:
-            return f"Data without clusters would rarely look like this (p = {self.tendency:.3g})."
+    def answer(self) -> str:
+        """Whether there are clusters, and how many."""
+        p = "" if self.tendency is None else f"p = {self.tendency:.2g}"
+        if self.best_k == 1:
+            return (
+                f"No clusters: the rows look like one cloud. No valley is shown between any two "
+                f"clusters ({p}), and they are no more apart than two halves of one cloud."
+            )
+        if self.has_clusters is False:
+            return (
+                f"No clusters are shown: one cloud without a gap could look like this ({p}). "
+                f"{self.best_k} clusters divide it most stably; take them as a convenience, not as "
+                "a finding."
+            )
+        if self.has_clusters is None:
+            return f"{self.best_k} clusters fit best; whether there are any was not tested."
+        groups = self.groups()
+        if len(groups) == self.best_k:
+            return f"{self.best_k} clusters, separated from one another ({p})."
+        together = " and ".join(
+            "{" + ", ".join(map(str, group)) + "}" for group in groups if len(group) > 1
+        )
+        if len(groups) == 1:
+            return (
+                f"{self.best_k} clusters fit best ({p} that there are none), but no two groups of "
+                "them are shown to be separated: they touch."
+            )
         return (
-            f"Data without clusters look like this too (p = {self.tendency:.3g}): "
-            "take any partition as a convenience, not as a finding."
+            f"{self.best_k} clusters fit best, of which {len(groups)} groups are shown to be "
+            f"separated ({p}); clusters {together} touch one another."
         )
 
+    def support(self) -> str:
+        """How firm the answer is, and who disagrees."""
+        said = []
+        if len(self.tied_k) > 1:
+            others = ", ".join(str(k) for k in self.tied_k if k != self.best_k)
+            said.append(f"K = {others} tied with it within Monte-Carlo error (run more replicas)")
+        if self.confidence is not None:
+            share = self.confidence.get(self.best_k, 0.0)
+            mostly = most_chosen(self.confidence, self.best_k)
+            also = "" if mostly == self.best_k else f" and mostly choose {mostly}"
+            said.append(
+                f"{self.n_resamples} half-samples of the rows agree {share:.0%} of the time{also}"
+            )
+        other = {name: k for name, k in self.best_k_by.items() if k != self.best_k}
+        if other and self.best_k > 1:
+            said.append(
+                "the paper's criteria choose "
+                + " and ".join(f"{k} ({name})" for name, k in other.items())
+            )
+        if self.best_k == self.largest_k and self.largest_k > 2:
+            said.append(f"{self.largest_k} is the largest K tried: try larger ones")
+        sentence = "; ".join(said) or "All criteria agree"
+        return sentence[0].upper() + sentence[1:] + "."
 
-def classify_separation(
-    grid: Grid, null_doubt: dict[int, float] | None = None
-) -> tuple[KVerdict, ...]:
-    """A verdict for every K; ``null_doubt`` is the 5% quantile in data without clusters."""
+
+def most_chosen(confidence: dict[int, float], best_k: int) -> int:
+    """What half-samples choose most often: among equals the chosen one, else the smallest."""
+    return max(confidence, key=lambda k: (confidence[k], k == best_k, -k))
+
+
+def classify_separation(grid: Grid, evidence: Evidence) -> tuple[KVerdict, ...]:
+    """A verdict for every K."""
     verdicts = []
     for i, n_clusters in enumerate(grid.k_values):
         cells = [grid.cell(n_clusters, scale) for scale in grid.prior_scales]
-        doubts = np.mean([cell.pair_doubts for cell in cells], axis=0)
-        upper = np.triu_indices(n_clusters, 1)
-        order = np.argsort(-doubts[upper], kind="stable")
-        pair = (int(upper[0][order[0]]), int(upper[1][order[0]]))
-        worst = float(doubts[pair])
-        second = float(doubts[upper][order[1]]) if len(order) > 1 else 0.0
-        error = float(np.mean([cell.pair_doubt_se for cell in cells]))
+        doubts = mean_doubts(grid, n_clusters)
+        pair = worst_pair(doubts)
+        assert pair is not None
+        halves = evidence.halves.get(n_clusters)
+        relative = None if halves is None or np.isnan(halves) else float(doubts[pair]) / halves
+        parents = _parents(grid.references, i)
         verdicts.append(
             KVerdict(
                 n_clusters=n_clusters,
-                kind=_kind(
-                    worst,
-                    second,
-                    error,
-                    null=None if null_doubt is None else null_doubt[n_clusters],
-                ),
+                kind=_kind(relative, halves),
                 worst_pair=pair,
-                doubt=worst,
-                doubt_se=error,
+                doubt=float(doubts[pair]),
+                doubt_se=float(np.mean([cell.pair_doubt_se for cell in cells])),
+                relative_doubt=relative,
                 mean_entropy=float(np.mean([cell.mean_entropy for cell in cells])),
                 merged_mean_entropy=float(np.mean([cell.merged_mean_entropy for cell in cells])),
                 sizes=tuple(float(share) for share in grid.references[i].shares),
-                parents=_parents(grid.references, i),
+                parents=parents,
+                splits=_splits(parents, doubts, halves),
             )
         )
     return tuple(verdicts)
 
 
-def _kind(worst: float, second: float, error: float, *, null: float | None) -> str:
-    noise = NOISE_STANDARD_ERRORS * error
-    if null is not None and worst - noise > null:
-        return "diffuse"
-    if worst + noise < CRISP_BITS:
-        return "crisp"
-    if worst - noise < CRISP_BITS:
-        return "unresolved"
-    if worst - noise >= STANDS_OUT * second:
-        return "one ill-separated pair"
-    if worst + noise >= STANDS_OUT * second:
-        return "unresolved"
-    return "diffuse"
+def _kind(relative: float | None, halves: float | None) -> str:
+    if halves is None:
+        return UNTESTED
+    if relative is None:
+        return "outlier"
+    if relative <= HOLDS:
+        return "held"
+    return "blurred" if relative < 1 else "cut"
+
+
+def _splits(
+    parents: tuple[int, ...] | None, doubts: npt.NDArray[np.float64], halves: float | None
+) -> tuple[Split, ...]:
+    if parents is None or halves is None or np.isnan(halves):
+        return ()
+    found = []
+    for parent in sorted(set(parents)):
+        children = [child for child, of in enumerate(parents) if of == parent]
+        if len(children) > 1:
+            relative = float(doubts[np.ix_(children, children)].max()) / halves
+            found.append(Split(parent, tuple(children), relative, relative <= HOLDS))
+    return tuple(found)
 
 
 def _parents(references: tuple[Partition, ...], i: int) -> tuple[int, ...] | None:
