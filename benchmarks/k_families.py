@@ -23,6 +23,7 @@ from bbclust.datasets import make_paper_dataset
 
 PAPER_K = {1: 3, 2: 3, 3: 3, 4: 3, 5: 5, 6: 4}
 Generator = np.random.Generator
+Labelled = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Row:
     Attributes
     ----------
     draw : callable
-        A table and its number of clusters, from a generator.
+        A table and the cluster of each row, -1 for outliers, from a generator.
     overlapping : bool
         Clusters overlap so much that "no clusters" is no scandal.
     limit : float or None
@@ -41,14 +42,14 @@ class Row:
 
     name: str
     group: str
-    draw: Callable[[Generator], tuple[np.ndarray, int]]
+    draw: Callable[[Generator], Labelled]
     k_max: int = 10
     overlapping: bool = False
     limit: float | None = None
 
-    def table(self, seed: int) -> tuple[np.ndarray, int]:
-        X, k = self.draw(np.random.default_rng([seed, *self.name.encode()]))
-        return np.ascontiguousarray(X), k
+    def table(self, seed: int) -> Labelled:
+        X, labels = self.draw(np.random.default_rng([seed, *self.name.encode()]))
+        return np.ascontiguousarray(X), labels
 
 
 def any_n(generator: Generator, least: int = 100, most: int = 10_000) -> int:
@@ -80,9 +81,9 @@ def labels_of(generator: Generator, n: int, k: int, shares: np.ndarray | None = 
 
 
 def paper(number: int) -> Row:
-    def draw(generator: Generator) -> tuple[np.ndarray, int]:
-        X = make_paper_dataset(number, random_state=int(generator.integers(2**31))).data
-        return X, PAPER_K[number]
+    def draw(generator: Generator) -> Labelled:
+        drawn = make_paper_dataset(number, random_state=int(generator.integers(2**31)))
+        return drawn.data, drawn.target
 
     return Row(f"data set {number}", "paper", draw, k_max=6, overlapping=True)
 
@@ -102,7 +103,7 @@ def blobs(
 ) -> Row:
     """Clusters whose nearest centres are ``separation`` standard deviations apart."""
 
-    def draw(generator: Generator) -> tuple[np.ndarray, int]:
+    def draw(generator: Generator) -> Labelled:
         rows = any_n(generator, max(100, 15 * k)) if n is None else n
         shares = np.geomspace(1, 4, k) if unequal else None
         labels = labels_of(generator, rows, k, shares)
@@ -111,7 +112,7 @@ def blobs(
         else:
             noise = generator.standard_t(freedom, size=(rows, d))
         noise[:, 0] *= elongation
-        return apart(generator, k, d, separation)[labels] + noise, k
+        return apart(generator, k, d, separation)[labels] + noise, labels
 
     return Row(name, "wide", draw, k_max, overlapping)
 
@@ -144,7 +145,7 @@ def wide(n_of: Callable[[int], int | None], suffix: str) -> list[Row]:
 def long_clusters(n: int) -> Row:
     """Gaussians of axis ratio 1.5 to 5, each in its own direction, six long sds apart."""
 
-    def draw(generator: Generator) -> tuple[np.ndarray, int]:
+    def draw(generator: Generator) -> Labelled:
         k, d = int(generator.integers(2, 6)), int(generator.integers(2, 5))
         ratio = generator.uniform(1.5, 5)
         labels = labels_of(generator, n, k)
@@ -152,7 +153,7 @@ def long_clusters(n: int) -> Row:
         noise[:, 0] *= ratio
         for j in range(k):
             noise[labels == j] = noise[labels == j] @ rotation(generator, d)
-        return apart(generator, k, d, 6 * ratio)[labels] + noise, k
+        return apart(generator, k, d, 6 * ratio)[labels] + noise, labels
 
     return Row(f"axis ratio 1.5 to 5, n = {n:,}", "shape", draw, limit=0.95)
 
@@ -186,13 +187,13 @@ def uniform_clusters(
 ) -> Row:
     """Clouds within a circle of radius one, 2.6 apart, each in its own direction."""
 
-    def draw(generator: Generator) -> tuple[np.ndarray, int]:
+    def draw(generator: Generator) -> Labelled:
         n_clusters = int(generator.integers(2, 6)) if k is None else k
         labels = labels_of(generator, n, n_clusters)
         X = apart(generator, n_clusters, 2, 2.6)[labels]
         for j in range(n_clusters):
             X[labels == j] += one(generator, int((labels == j).sum())) @ rotation(generator, 2)
-        return X, n_clusters
+        return X, labels
 
     return Row(f"{name}, n = {n:,}", "shape", draw, limit=0.95)
 
@@ -207,14 +208,14 @@ def gaussians(
     least: int = 100,
     most: int = 10_000,
     freedom: float | None = None,
-    after: Callable[[Generator, np.ndarray], np.ndarray] = lambda generator, X: X,
+    after: Callable[[Generator, np.ndarray, np.ndarray], Labelled] = lambda _, *both: both,
     k: int = 3,
     d: int = 2,
     overlapping: bool = False,
 ) -> Row:
     """Round clusters with their own spreads and shares; gaps count in the larger of two spreads."""
 
-    def draw(generator: Generator) -> tuple[np.ndarray, int]:
+    def draw(generator: Generator) -> Labelled:
         n = any_n(generator, least, most)
         spread = np.broadcast_to(np.asarray(sds, dtype=float), k)
         centers = generator.normal(size=(k, d))
@@ -228,54 +229,57 @@ def gaussians(
             if freedom is None
             else generator.standard_t(freedom, size=(n, d))
         )
-        return after(generator, centers[labels] + noise * spread[labels, None]), k
+        return after(generator, centers[labels] + noise * spread[labels, None], labels)
 
     return Row(name, "uneven", draw, overlapping=overlapping, limit=limit)
 
 
-def nested(generator: Generator) -> tuple[np.ndarray, int]:
+def nested(generator: Generator) -> Labelled:
     """Three groups of three clusters."""
     n = any_n(generator, 150)
     groups, within = apart(generator, 3, 2, 30.0), [apart(generator, 3, 2, 6.0) for _ in range(3)]
     centers = np.vstack(
         [group + near - near.mean(axis=0) for group, near in zip(groups, within, strict=True)]
     )
-    return centers[labels_of(generator, n, 9)] + generator.normal(size=(n, 2)), 9
+    labels = labels_of(generator, n, 9)
+    return centers[labels] + generator.normal(size=(n, 2)), labels
 
 
-def with_outliers(generator: Generator, X: np.ndarray) -> np.ndarray:
+def with_outliers(generator: Generator, X: np.ndarray, labels: np.ndarray) -> Labelled:
     """One row in fifty anywhere within three times the range."""
     count = max(1, len(X) // 50)
     middle, half = (X.max(0) + X.min(0)) / 2, (X.max(0) - X.min(0)) / 2
-    return np.vstack([X, middle + 3 * half * generator.uniform(-1, 1, size=(count, X.shape[1]))])
+    far = middle + 3 * half * generator.uniform(-1, 1, size=(count, X.shape[1]))
+    return np.vstack([X, far]), np.concatenate([labels, np.full(count, -1)])
 
 
-def with_noise_columns(generator: Generator, X: np.ndarray) -> np.ndarray:
-    return np.hstack([X, generator.normal(size=(len(X), 48))])
+def with_noise_columns(generator: Generator, X: np.ndarray, labels: np.ndarray) -> Labelled:
+    return np.hstack([X, generator.normal(size=(len(X), 48))]), labels
 
 
-def with_correlated_columns(generator: Generator, X: np.ndarray) -> np.ndarray:
+def with_correlated_columns(generator: Generator, X: np.ndarray, labels: np.ndarray) -> Labelled:
     mixed = X @ generator.normal(size=(X.shape[1], 8))
-    return np.hstack([X, mixed + 0.3 * generator.normal(size=mixed.shape)])
+    return np.hstack([X, mixed + 0.3 * generator.normal(size=mixed.shape)]), labels
 
 
-def with_duplicates(generator: Generator, X: np.ndarray) -> np.ndarray:
+def with_duplicates(generator: Generator, X: np.ndarray, labels: np.ndarray) -> Labelled:
     """Every row between one and nine times."""
-    return np.repeat(X, generator.integers(1, 10, size=len(X)), axis=0)
+    times = generator.integers(1, 10, size=len(X))
+    return np.repeat(X, times, axis=0), np.repeat(labels, times)
 
 
-def rounded(generator: Generator, X: np.ndarray) -> np.ndarray:
+def rounded(generator: Generator, X: np.ndarray, labels: np.ndarray) -> Labelled:
     """Numbers kept to half a standard deviation."""
-    return np.round(2 * X) / 2
+    return np.round(2 * X) / 2, labels
 
 
 # --- no clusters ----------------------------------------------------------------------------------
 
 
 def cloud(name: str, one: Callable[[Generator, int, int], np.ndarray], d: int | None = None) -> Row:
-    def draw(generator: Generator) -> tuple[np.ndarray, int]:
+    def draw(generator: Generator) -> Labelled:
         n, columns = any_n(generator, 50), int(generator.choice([2, 3, 5, 10])) if d is None else d
-        return one(generator, n, columns), 1
+        return one(generator, n, columns), np.zeros(n, dtype=int)
 
     return Row(name, "none", draw, limit=0.93)
 

@@ -25,7 +25,7 @@ class Method:
     n_init : int or None
         None leaves it to the estimators: two starts for choosing K, five for a given one.
     fast : bool
-        Whether the test of K = 1, the half-samples and the other methods are left out.
+        Whether the tests, the half-samples and the other methods are left out.
     """
 
     k: tuple[int, ...] | str

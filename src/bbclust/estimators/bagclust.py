@@ -61,6 +61,7 @@ class BagClust1(BBC):
         Cluster with most votes; clusters are numbered by decreasing size of the reference.
     memberships_ : ndarray of shape (n, K)
         Share of the votes: of the replicas that drew the row, those in which it is in the cluster.
+        It tells how stable the division is, not how probable it is that the row belongs there.
     entropy_ : ndarray of shape (n,)
         Entropy of each row's memberships, in bits.
     n_votes_ : ndarray of shape (n,)

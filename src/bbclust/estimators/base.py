@@ -121,7 +121,11 @@ class FittedEnsemble(
         return self._rows_of_fit("fit_weights").rows.weights()
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Memberships of rows, by the votes of all replicas, shape (n, K)."""
+        """Memberships of rows, by the votes of all replicas, shape (n, K).
+
+        The name is scikit-learn's. They are shares of the votes, which tell how stable the division
+        is, not probabilities of belonging to a component.
+        """
         return np.concatenate([self._shares(rows, votes) for rows, votes in self._vote_on(X)])
 
     def _vote_on(self, X: Any) -> Iterator[tuple[Floats, npt.NDArray[np.int32]]]:

@@ -54,6 +54,11 @@ class BBC(CallbackSupport, FittedEnsemble):
     draws replicas that mix that prior with the data; k-means clusters each replica; its labels are
     aligned with the reference partition and counted as votes.
 
+    Memberships are how often the replicas agree. They tell how stable the division is: where all
+    votes agree, other samples of this size would put the row on the same side of the cut. They are
+    not probabilities of belonging to a component, and do not tell whether the cut lies between two
+    groups; see ``verdict_`` of :class:`~bbclust.KSelector` for that.
+
     Parameters
     ----------
     n_clusters : int, default=3
@@ -112,7 +117,8 @@ class BBC(CallbackSupport, FittedEnsemble):
         Cluster with most votes; clusters are numbered by decreasing size of the reference, or as
         in an earlier model (:class:`~bbclust.priors.ModelPrior`).
     memberships_ : ndarray of shape (n, K)
-        Share of the votes.
+        Share of the votes: how often the replicas put the row there, not the probability that it
+        belongs there.
     entropy_ : ndarray of shape (n,)
         Entropy of each row's memberships, in bits.
     mean_entropy_, mean_entropy_se_ : float

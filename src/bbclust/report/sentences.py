@@ -24,7 +24,7 @@ def _how_many(answer: dict[str, Any], n_rows: int) -> str:
     choice = answer["choice"]
     others = choice["other_methods"]
     said = f"{choice['answer']} {choice['support']}"
-    if others is not None and 2 * others["agree"] < others["n"]:
+    if others is not None and others["mostly"] != k and 2 * others["agree"] < others["n"]:
         said += (
             f" Of {others['n']} other methods {others['agree'] or 'none'} "
             f"{'agrees' if others['agree'] <= 1 else 'agree'}; "
@@ -64,8 +64,8 @@ def _worst_pair(answer: dict[str, Any]) -> str:
     if pair["relative_doubt"] is None:
         return f"{of} leave {bits}."
     return (
-        f"{of} are {pair['verdict']}: {bits}, {pair['relative_doubt']:.2g} times that of two "
-        f"halves of one cloud."
+        f"{of} are {pair['verdict']}: {bits}; beside two halves of one cloud, "
+        f"{pair['relative_doubt']:.2g} times the doubt."
     )
 
 

@@ -19,10 +19,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from sklearn.isotonic import isotonic_regression
+from threadpoolctl import threadpool_limits
 
 Array = npt.NDArray[np.float64]
 
-N_MODES = 15
+N_MODES = 21
 
 
 class Cloud(NamedTuple):
@@ -41,10 +42,21 @@ class Cloud(NamedTuple):
 
 @dataclass(frozen=True)
 class FilledValley:
-    """Draws from a cloud whose valley between two centres is filled."""
+    """Draws from a cloud whose valley between two centres is filled.
+
+    Attributes
+    ----------
+    cloud : Cloud
+    moved : ndarray of shape (n, d)
+        Its rows, the valley filled.
+    depth : float
+        How much of the cloud had to be moved across some point between the centres for that: the
+        distance of its distribution on the line from the nearest one with one mode.
+    """
 
     cloud: Cloud
     moved: Array
+    depth: float
 
     @classmethod
     def between(cls, cloud: Cloud, centers: Array) -> FilledValley:
@@ -52,10 +64,10 @@ class FilledValley:
         line = centers[1] - centers[0]
         length = float(np.sqrt(np.einsum("i,i->", line, line)))
         if length == 0:
-            return cls(cloud, cloud.rows)
+            return cls(cloud, cloud.rows, 0.0)
         along = np.einsum("ij,j->i", cloud.rows - centers[0], line / length)
-        shift = with_one_mode(along, cloud.weights, between=(0.0, length)) - along
-        return cls(cloud, cloud.rows + shift[:, None] * (line / length))
+        filled, depth = with_one_mode(along, cloud.weights, between=(0.0, length))
+        return cls(cloud, cloud.rows + (filled - along)[:, None] * (line / length), depth)
 
     def draw(self, generator: np.random.Generator) -> Cloud:
         """As many rows, drawn with replacement from the filled cloud."""
@@ -91,34 +103,37 @@ class BorrowedShape:
         return Cloud(rows, donor.weights[which])
 
 
-def with_one_mode(values: Array, weights: Array, between: tuple[float, float]) -> Array:
-    """The values, moved to the nearest distribution with one mode, the mode within ``between``.
+def with_one_mode(
+    values: Array, weights: Array, between: tuple[float, float]
+) -> tuple[Array, float]:
+    """The values, moved to the nearest distribution with one mode, and how far that is.
 
     The distribution function left of a mode is made convex and right of it concave, the mode being
-    where that changes it least; each value goes where its quantile is then.
+    where that changes it least; each value goes where its quantile is then. The distance is the
+    largest change of the distribution function within ``between``.
 
     Examples
     --------
     >>> import numpy as np
     >>> even = np.arange(5.0)
-    >>> bool(np.allclose(with_one_mode(even, np.ones(5), (0, 4)), even))
-    True
+    >>> moved, distance = with_one_mode(even, np.ones(5), (0, 4))
+    >>> bool(np.allclose(moved, even)), round(distance, 6)
+    (True, 0.0)
     """
     knots, place = np.unique(values, return_inverse=True)
     if len(knots) < 4:
-        return values
+        return values, 0.0
     mass = np.bincount(place, weights=weights) / weights.sum()
     share = np.cumsum(mass) - mass / 2
     width = np.diff(knots)
     density = np.diff(share) / width
-    inside = np.flatnonzero((knots >= between[0]) & (knots <= between[1]))
-    if not len(inside):
-        return values
-    tried = np.unique(inside[np.linspace(0, len(inside) - 1, N_MODES).astype(int)])
+    tried = np.unique(np.searchsorted(share, np.linspace(0, share[-1], N_MODES)))
     fits = [share[0] + np.cumsum(_unimodal(density, width, mode) * width) for mode in tried]
-    best = min(fits, key=lambda fit: float(np.abs(fit - share[1:]).max()))
-    moved = np.interp(share, np.concatenate([[share[0]], best]), knots)
-    return np.asarray(moved[place])
+    changes = [np.abs(fit - share[1:]) for fit in fits]
+    best = int(np.argmin([change.max() for change in changes]))
+    inside = (knots[1:] >= between[0]) & (knots[1:] <= between[1])
+    moved = np.interp(share, np.concatenate([[share[0]], fits[best]]), knots)
+    return np.asarray(moved[place]), float(changes[best][inside].max(initial=0.0))
 
 
 def _unimodal(density: Array, width: Array, mode: int) -> Array:
@@ -148,7 +163,8 @@ def _whitened(cloud: Cloud) -> Cloud:
 
 def _root(covariance: Array, *, inverted: bool = False) -> Array:
     """The symmetric square root of a covariance, or its pseudo-inverse."""
-    values, vectors = np.linalg.eigh(covariance)
+    with threadpool_limits(1):  # LAPACK gives other bits for other numbers of threads
+        values, vectors = np.linalg.eigh(covariance)
     kept = values > 1e-9 * max(float(values[-1]), 0.0)
     roots = np.sqrt(np.where(kept, values, 1.0))
     scaled = np.where(kept, 1 / roots if inverted else roots, 0.0)

@@ -9,12 +9,15 @@ The default, "auto", starts from the paper's K of lowest pairwise entropy and go
 cut between the groups. A larger K holds when
 
 - even its worst pair of clusters leaves at most half (:data:`HOLDS`) the doubt that two halves of
-  its own clusters leave (:meth:`bbclust.selection.splits.Splits.doubt_of_halves`), and
-- no two neighbours are as hard to tell apart as two halves of one cloud would be
-  (:meth:`bbclust.selection.splits.Splits.relative_doubt`).
+  its own clusters leave (:meth:`bbclust.selection.splits.Splits.doubt_of_halves`),
+- and at most half the doubt that the best cut in two or three of the clusters one started from
+  leaves, unless these have valleys themselves
+  (:meth:`bbclust.selection.splits.Splits.doubt_of_cuts`), and
+- none of its four most doubtful pairs of neighbours is as hard to tell apart as two halves of one
+  cloud would be (:meth:`bbclust.selection.splits.Splits.relative_doubt`).
 
-Doubts are only ever compared with doubts, found from as many rows and draws, so none of this
-depends on n, m, s or the shape of the clusters.
+Doubts are only ever compared with doubts that were found from as many rows, draws and at the same
+s; no entropy is compared with a constant.
 
 A criterion is one entry of :data:`CRITERIA`; estimators, the command and the report read it there.
 """
@@ -183,6 +186,10 @@ def gather_evidence(grid: Grid, splits: Splits) -> Evidence:
     halves = {k: splits.doubt_of_halves(reference) for k, reference in references.items()}
     without_clouds = score_auto(grid, Evidence(halves))
     start = grid.k_values[int(without_clouds.values.argmin())]
+    if without_clouds.best() > start:
+        cuts = splits.doubt_of_cuts(references[start])
+        halves = {k: min(h, cuts) if k > start else h for k, h in halves.items()}
+        without_clouds = score_auto(grid, Evidence(halves))
     apart: dict[int, bool] = {}
     for k, doubt, limit in zip(
         reversed(grid.k_values),
@@ -219,15 +226,12 @@ class Criterion:
         How it chooses.
     score : callable
         Scores of a grid, and of what clouds without a gap say of its K's.
-    uses_clouds : bool
-        Whether it asks them.
     """
 
     name: str
     title: str
     sentence: str
     score: Callable[[Grid, Evidence], Scores]
-    uses_clouds: bool = False
 
 
 CRITERIA = {
@@ -237,10 +241,9 @@ CRITERIA = {
             "auto",
             "bbclust, both measures",
             "The rule: from the number of least entropy between the two clusters worst told apart, "
-            "up to the largest of which even the worst pair leaves at most half the doubt of two "
-            "halves of a cluster, and no pair as much as two halves of one cloud like it.",
+            "up to the largest of which even the worst pair leaves at most half the doubt of a cut "
+            "through a cluster, and its most doubtful pairs less than two halves of one cloud.",
             score_auto,
-            uses_clouds=True,
         ),
         Criterion(
             "pairwise",

@@ -23,7 +23,6 @@ from bbclust.estimators.sklearn_callbacks import CallbackContext, CallbackSuppor
 from bbclust.selection.checkpoint import Checkpoint, fingerprint, open_checkpoint
 from bbclust.selection.criteria import (
     CRITERIA,
-    NO_EVIDENCE,
     Evidence,
     gather_evidence,
     score,
@@ -76,10 +75,11 @@ class KSelector(
     criterion : {"auto", "pairwise", "mean"}, default="auto"
         "pairwise" and "mean" are the paper's: minimum of the maximum mean pairwise entropy, or of
         the mean entropy. "auto" starts from the K of "pairwise" and takes the largest K above it
-        that holds: of which even the worst pair of clusters leaves at most half the doubt of two
-        halves of a cluster, and no two neighbours are as hard to tell apart as two halves of one
-        cloud like them. It answers K = 1 where no valley between any two clusters is shown and
-        they are no more apart than two halves of one cloud.
+        that holds: of which even the worst pair of clusters leaves at most half the doubt of a cut
+        through a cluster, and none of the most doubtful neighbours is as hard to tell apart as two
+        halves of one cloud. It answers K = 1 where no valley between any two clusters is shown
+        (``cluster_tendency_`` above 0.05) and neighbours are, on the geometric mean, no more apart
+        than two halves of one cloud.
     n_draws : int or "auto", default="auto"
         m, draws per replica. "auto" depends on the number of rows alone: all of them up to 300,
         then ``300 (n / 300)^0.2``.
@@ -129,7 +129,7 @@ class KSelector(
         without half-samples or if K is 1.
     cluster_tendency_ : float or None
         p-value of "there is no valley between any two clusters": the least p-value of the
-        neighbours of the chosen K, and of two clusters, times their number.
+        neighbours of the chosen K, and of all rows cut in two, times their number.
     impossible_k_ : tuple of int
         K's that exceed the number of distinct rows.
     n_draws_ : int
@@ -446,7 +446,7 @@ class KSelector(
         (grid,) = grids_of([GridRequest(table, k_values, "data", FIRST_GRID)])
         most = min(AUTO_CAP, count_distinct_rows(table.rows, AUTO_CAP))
         while True:
-            evidence = self._evidence(grid, splits)
+            evidence = gather_evidence(grid, splits)
             best, largest = score(grid, self.criterion, evidence).best(), grid.k_values[-1]
             if not isinstance(self.k_range, str) or largest >= min(most, 2 * best + 2):
                 return grid, evidence
@@ -454,27 +454,15 @@ class KSelector(
             (larger,) = grids_of([GridRequest(table, more, "data", FIRST_GRID)])
             grid = join_grids(grid, larger)
 
-    def _evidence(self, grid: Grid, splits: Splits) -> Evidence:
-        uses_clouds = CRITERIA[self.criterion].uses_clouds or self.null_reference
-        return gather_evidence(grid, splits) if uses_clouds else NO_EVIDENCE
-
     def _test_pairs(
         self, grid: Grid, evidence: Evidence, splits: Splits
     ) -> tuple[list[PairTest], Evidence]:
-        """Every two neighbours of the K that was found, and whether there are clusters at all.
-
-        One p-value is that of the least of them, times their number; two clusters are looked at
-        as well, whatever K is.
-        """
+        """Every two neighbours of the K that was found, and whether there are clusters at all."""
         if not self.null_reference:
             return [], evidence
         k = score(grid, self.criterion, evidence).best()
         pairs = splits.test_pairs(grid.references[grid.k_values.index(k)])
-        values = [test.p_value for test in pairs]
-        if k > 2 and 2 in grid.k_values:
-            two = grid.references[grid.k_values.index(2)]
-            values.append(splits.p_value(two, (0, 1), splits.neighbours(two)))
-        tendency = min(1.0, len(values) * min(values, default=1.0))
+        tendency = splits.p_value_of_none(pairs)
         logs = np.log([test.relative_doubt for test in pairs])
         relative = float(np.exp(logs.mean())) if pairs else None
         return pairs, replace(evidence, tendency=tendency, relative_doubt=relative)

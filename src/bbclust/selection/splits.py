@@ -9,16 +9,18 @@ of these rows. Three questions are answered:
 - Is the doubt between two clusters below that of two halves of one cloud with their covariance and
   the shape of the other clusters (:meth:`Splits.relative_doubt`)? This is what choosing K asks. Of
   two clusters there is no third to be alike, so the cloud is the rows themselves, valley filled.
-- Is there a valley between them at all (:meth:`Splits.p_value`)? The rows whose nearest two centres
-  are these make a convex region, and a cloud with one mode, whatever its shape, has one mode there
-  as well: the p-value is against the same rows, valley filled.
+- Is there a valley between them at all (:meth:`Splits.p_value`)? The rows nearer to the middle of
+  the two centres than to any third make a convex region. A log-concave cloud, be it round, long,
+  uniform or skew, is so in every convex region and on every line, so it has one mode on the line
+  through the two centres. The p-value is that of the depth of the valley, against the same rows
+  with the valley filled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import median_high
 from typing import Protocol
 
 import numpy as np
@@ -32,7 +34,7 @@ from bbclust.priors import ElicitedPrior
 from bbclust.selection.clouds import BorrowedShape, Cloud, FilledValley
 from bbclust.selection.grid import Grid, GridJob, GridSettings, entropy_floor, find_reference
 from bbclust.stages.entropies import pair_doubts
-from bbclust.stages.kmeans import Partition
+from bbclust.stages.kmeans import Partition, cluster_reference
 from bbclust.stages.random_streams import Stage, stream_generator
 from bbclust.stages.table import Table, count_distinct_rows, make_table
 from bbclust.stages.voting import count_votes, memberships
@@ -42,10 +44,14 @@ Pair = tuple[int, int]
 
 N_REPLICAS = 60
 MAX_ROWS = 500
+MAX_ROWS_ON_A_LINE = 2000
+MIN_DRAWS = 5  # of a cluster in a replica, as of every cell of a table in a chi-squared test
 MIN_ROWS = 3
+N_LLOYD = 10
 FIRST_CLOUDS = 7
 PLAIN = (1e-3, 0.25)  # a p-value outside of these is not looked at more closely
 LEAST_SPREAD = 0.1  # of the logarithm of a doubt: what N_REPLICAS replicas leave open
+TINY = 1e-6  # a valley less deep is none
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ class PairTest:
         Their doubt divided by that of two halves of one cloud like them; about 1 if they are no
         more apart than that.
     p_value : float
-        How often rows without a valley between the two centres leave as little doubt.
+        How often rows without a valley between the two centres show one as deep.
     """
 
     clusters: Pair
@@ -93,18 +99,15 @@ class Drawn(Protocol):
 class Neighbours:
     """Which clusters lie beside which, by the two nearest centres of every row."""
 
-    def __init__(self, rows: Array, partition: Partition) -> None:
-        centers = partition.centers
-        nearest = np.empty((len(rows), 2), dtype=np.int64)
-        step = max(1, 2_000_000 // max(1, len(centers)))
-        for start in range(0, len(rows), step):
-            block = rows[start : start + step]
-            products = np.einsum("ij,kj->ik", block, centers)
-            distances = np.einsum("kj,kj->k", centers, centers) - 2 * products
-            two = np.argpartition(distances, 1, axis=1)[:, :2]
-            ordered = np.take_along_axis(distances, two, axis=1).argsort(axis=1, kind="stable")
-            nearest[start : start + step] = np.take_along_axis(two, ordered, axis=1)
-        self._nearest = nearest
+    def __init__(self, rows: Array, centers: Array) -> None:
+        origin = centers.mean(axis=0)  # far from zero, products lose the differences
+        self._rows = rows = rows - origin
+        self._centers = centers = centers - origin
+        squares = np.einsum("kj,kj->k", centers, centers)
+        self._distances = squares - 2 * np.einsum("ij,kj->ik", rows, centers)  # less |x|^2
+        two = np.argpartition(self._distances, 1, axis=1)[:, :2]
+        order = np.take_along_axis(self._distances, two, axis=1).argsort(axis=1, kind="stable")
+        nearest = np.take_along_axis(two, order, axis=1)
         k = len(centers)
         codes = nearest[:, 0] * k + nearest[:, 1]
         self._counts = np.bincount(codes, minlength=k * k).reshape(k, k)
@@ -114,9 +117,14 @@ class Neighbours:
         both = np.argwhere(np.triu((self._counts > 0) & (self._counts.T > 0), 1))
         return [(int(first), int(second)) for first, second in both]
 
-    def rows_between(self, pair: Pair) -> npt.NDArray[np.int64]:
-        """Rows whose two nearest centres are these: a convex region, cut in two."""
-        return np.flatnonzero((np.sort(self._nearest, axis=1) == sorted(pair)).all(axis=1))
+    def rows_around(self, pair: Pair) -> npt.NDArray[np.int64]:
+        """Rows nearer to the middle of two centres than to any third one: a convex region."""
+        middle = self._centers[list(pair)].mean(axis=0)
+        to_middle = np.einsum("j,j->", middle, middle) - 2 * np.einsum(
+            "ij,j->i", self._rows, middle
+        )
+        others = np.delete(self._distances, pair, axis=1)
+        return np.flatnonzero((to_middle[:, None] < others).all(axis=1))
 
 
 class Splits:
@@ -157,13 +165,23 @@ class Splits:
         return self._table.original().astype(np.float64)
 
     @cached_property
+    def _unrounded(self) -> Array:
+        """The rows, each number anywhere within the step to which its column is rounded.
+
+        Columns of few distinct numbers have gaps everywhere; those are not valleys.
+        """
+        generator = self._generator(0, (0, 0))
+        steps = np.array([_smallest_step(column) for column in self._rows.T])
+        return self._rows + steps * generator.uniform(-0.5, 0.5, size=self._rows.shape)
+
+    @cached_property
     def _weights(self) -> Array:
         return self._table.weights_or_ones()
 
     def doubt_of_halves(self, partition: Partition) -> float:
         """The doubt between two halves of a cluster, the median over the clusters, in bits.
 
-        NaN if a cluster is too small to be halved, of which nobody can say whether it is one.
+        NaN if replicas draw too few rows of a cluster to say whether it is one.
         """
         k = partition.n_clusters
         if k not in self._of_clusters:
@@ -174,20 +192,48 @@ class Splits:
 
     def _doubt_of_cluster(self, partition: Partition, cluster: int) -> float:
         members = np.flatnonzero(partition.labels == cluster)
-        if len(members) < MIN_ROWS:
+        n_draws = self._settings.n_draws
+        all_drawn = n_draws >= self._table.n
+        if len(members) < MIN_ROWS or (
+            not all_drawn and partition.shares[cluster] * n_draws < MIN_DRAWS
+        ):
             return np.nan
         generator = self._generator(partition.n_clusters, (cluster, cluster))
         return self._doubt(self._cloud(members, generator), len(members), generator)
 
+    def doubt_of_cuts(self, partition: Partition) -> float:
+        """The doubt of the best cut of a cluster in two or three, the upper median over clusters.
+
+        Clusters that have a valley of their own do not count: they may be several. Infinite if all
+        of them have.
+        """
+        cuts = [
+            self._doubt_of_best_cut(partition, cluster) for cluster in range(partition.n_clusters)
+        ]
+        seen = [cut for cut in cuts if not np.isnan(cut)]
+        return median_high(seen) if seen else np.inf
+
+    def _doubt_of_best_cut(self, partition: Partition, cluster: int) -> float:
+        members = np.flatnonzero(partition.labels == cluster)
+        generator = self._generator(partition.n_clusters, (cluster, cluster + 1))
+        cloud = self._cloud(members, generator)
+        if self.p_value_of_one(members, generator) <= LEVEL:
+            return np.nan
+        return min(self._doubt(cloud, len(members), generator, pieces) for pieces in (2, 3))
+
     def is_apart(self, grid: Grid, partition: Partition, at_most: int) -> bool:
-        """Whether the most doubtful neighbours are more apart than two halves of one cloud."""
-        k = partition.n_clusters
-        doubts = mean_doubts(grid, k)
+        """Whether the most doubtful neighbours are more apart than two halves of one cloud.
+
+        Without clouds to compare with, nothing speaks against it.
+        """
+        if not self._n_clouds:
+            return True
+        doubts = mean_doubts(grid, partition.n_clusters)
         pairs = sorted(self.neighbours(partition).pairs(), key=lambda pair: -doubts[pair])
         return all(self.relative_doubt(partition, pair) < 1 for pair in pairs[:at_most])
 
     def neighbours(self, partition: Partition) -> Neighbours:
-        return Neighbours(self._rows, partition)
+        return Neighbours(self._rows, partition.centers)
 
     def relative_doubt(self, partition: Partition, pair: Pair) -> float:
         """The doubt between two clusters beside that of one cloud like them, cut in two."""
@@ -210,28 +256,66 @@ class Splits:
         return self._relative[key]
 
     def p_value(self, partition: Partition, pair: Pair, neighbours: Neighbours) -> float:
-        """How often rows without a valley between the two centres leave as little doubt."""
-        between = neighbours.rows_between(pair)
-        if len(between) < 2 * MIN_ROWS:
-            return 1.0
+        """How often rows without a valley between the two centres show one as deep."""
         generator = self._generator(partition.n_clusters, (pair[1], pair[0]))
-        cloud = self._cloud(between, generator)
-        filled = FilledValley.between(cloud, partition.centers[list(pair)])
-        observed = np.log(self._doubt(cloud, len(between), generator))
-        return _share_below(
-            observed, self._logs_of_clouds(observed, filled, len(between), generator)
-        )
+        centers = partition.centers[list(pair)]
+        members = neighbours.rows_around(pair)
+        return self._p_of_valley(members, centers, generator)
+
+    def p_value_of_one(
+        self, members: npt.NDArray[np.int64], generator: np.random.Generator
+    ) -> float:
+        """How often rows without a valley, cut in two, show one as deep as these rows do."""
+        cloud = self._cloud_on_a_line(members, generator)
+        if count_distinct_rows(cloud.rows, 2) < 2:
+            return 1.0
+        seed = int(generator.integers(2**63 - 1))
+        halves = cluster_reference(make_table(cloud.rows, cloud.weights), 2, seed)
+        return self._p_of_valley(members, halves.centers, generator)
+
+    def p_value_of_none(self, tests: list[PairTest]) -> float:
+        """How often one cloud shows a valley as deep as the deepest of those between neighbours.
+
+        All rows, cut in two, are looked at as well; the least p-value, times their number.
+        """
+        every_row = np.arange(self._table.n)
+        values = [test.p_value for test in tests]
+        values.append(self.p_value_of_one(every_row, self._generator(1, (0, 0))))
+        return min(1.0, len(values) * min(values))
+
+    def _p_of_valley(
+        self,
+        members: npt.NDArray[np.int64],
+        centers: Array,
+        generator: np.random.Generator,
+    ) -> float:
+        """The p-value of a valley's depth among those of the same rows with the valley filled."""
+        if len(members) < 2 * MIN_ROWS or not self._n_clouds:
+            return 1.0
+        cloud = self._cloud_on_a_line(members, generator)
+        if count_distinct_rows(cloud.rows, 4) < 4:
+            return 1.0
+        filled = FilledValley.between(cloud, _settled(cloud, centers))
+        observed = -np.log(max(filled.depth, TINY))
+        logs: list[float] = []
+        while len(logs) < self._n_clouds and not _is_plain(observed, logs):
+            drawn = filled.draw(generator)
+            if count_distinct_rows(drawn.rows, 4) < 4:
+                return 1.0
+            depth = FilledValley.between(drawn, _settled(drawn, centers)).depth
+            logs.append(-float(np.log(max(depth, TINY))))
+        return _share_below(observed, np.array(logs))
 
     def test_pairs(self, partition: Partition) -> list[PairTest]:
         """All neighbours of a partition, the least apart first."""
-        neighbours = self.neighbours(partition)
+        around = Neighbours(self._unrounded, partition.centers)
         tests = [
             PairTest(
                 pair,
                 self.relative_doubt(partition, pair),
-                self.p_value(partition, pair, neighbours),
+                self.p_value(partition, pair, around),
             )
-            for pair in neighbours.pairs()
+            for pair in self.neighbours(partition).pairs()
         ]
         return sorted(tests, key=lambda test: -test.relative_doubt)
 
@@ -243,40 +327,39 @@ class Splits:
         self, members: npt.NDArray[np.int64], generator: np.random.Generator | None
     ) -> Cloud:
         """Some rows of the table, a sample of them with a generator."""
-        if generator is not None and len(members) > MAX_ROWS:
-            members = np.sort(generator.choice(members, MAX_ROWS, replace=False, shuffle=False))
+        if generator is not None:
+            members = _at_most(MAX_ROWS, members, generator)
         return Cloud(self._rows[members], self._weights[members])
+
+    def _cloud_on_a_line(
+        self, members: npt.NDArray[np.int64], generator: np.random.Generator
+    ) -> Cloud:
+        """Some rows of the table to look for a valley in, a sample of them."""
+        members = _at_most(MAX_ROWS_ON_A_LINE, members, generator)
+        return Cloud(self._unrounded[members], self._weights[members])
 
     def _logs_of_clouds(
         self, observed: float, like: Drawn, n_whole: int, generator: np.random.Generator
     ) -> Array:
         """Logarithms of the doubts of clouds, as many as it takes to see where the observed is."""
         logs: list[float] = []
-        for doubt in self._doubts_of_clouds(like, n_whole, generator):
-            logs.append(float(np.log(doubt)))
-            if len(logs) >= FIRST_CLOUDS:
-                share = _share_below(observed, np.array(logs))
-                if not PLAIN[0] <= share <= PLAIN[1]:
-                    break
+        while len(logs) < self._n_clouds and not _is_plain(observed, logs):
+            logs.append(float(np.log(self._doubt(like.draw(generator), n_whole, generator))))
         return np.array(logs)
 
-    def _doubts_of_clouds(
-        self, like: Drawn, n_whole: int, generator: np.random.Generator
-    ) -> Iterator[float]:
-        for _ in range(self._n_clouds):
-            yield self._doubt(like.draw(generator), n_whole, generator)
-
-    def _doubt(self, cloud: Cloud, n_whole: int, generator: np.random.Generator) -> float:
+    def _doubt(
+        self, cloud: Cloud, n_whole: int, generator: np.random.Generator, pieces: int = 2
+    ) -> float:
         """The doubt of halves of a cloud that stands for so many rows of the table, in bits."""
         seed = int(generator.integers(2**63 - 1))
         weights = None if self._table.weights is None else cloud.weights / cloud.weights.mean()
         table = make_table(cloud.rows.astype(self._table.rows.dtype), weights)
-        if count_distinct_rows(table.rows, 2) < 2:
+        if count_distinct_rows(table.rows, pieces) < pieces:
             return 1.0
         n_draws = max(round(self._settings.n_draws * n_whole / self._table.n), MIN_ROWS)
         settings = GridSettings(self._settings.replicas, N_REPLICAS, n_draws)
-        job = GridJob(table, (2,), (self._scale,), settings, seed)
-        return halves_doubt(job, self._n_jobs)
+        job = GridJob(table, (pieces,), (self._scale,), settings, seed)
+        return doubt_of_pieces(job, self._n_jobs)
 
 
 def _for_any_rows(replicas: ReplicaSettings) -> ReplicaSettings:
@@ -286,9 +369,10 @@ def _for_any_rows(replicas: ReplicaSettings) -> ReplicaSettings:
     return replace(replicas, prior=ElicitedPrior())
 
 
-def halves_doubt(job: GridJob, n_jobs: int = 1) -> float:
-    """The doubt between the two clusters of a table clustered in two, in bits."""
-    reference = find_reference(job, 2, n_jobs)
+def doubt_of_pieces(job: GridJob, n_jobs: int = 1) -> float:
+    """The largest doubt between two of the few clusters of a table, in bits."""
+    (pieces,) = job.k_values
+    reference = find_reference(job, pieces, n_jobs)
     replicas = job.settings.replicas
     rows = job.table.original() if replicas.uses_prior else job.table.rows
     (prior,) = prepare_priors(replicas, rows, reference, job.prior_scales)
@@ -297,17 +381,57 @@ def halves_doubt(job: GridJob, n_jobs: int = 1) -> float:
     labels = run_replicas(
         Job(job.table, reference, prior, plan), range(n_replicas), n_jobs=n_jobs
     ).evaluation_labels
-    counts = count_votes(labels, 2)
+    counts = count_votes(labels, pieces)
     shares = memberships(counts, otherwise=reference.labels[plan.evaluation_rows])
     weights = job.table.weights_or_ones()[plan.evaluation_rows] * counts.any(axis=1)
     floor = entropy_floor(n_replicas, len(plan.evaluation_rows))
-    return max(float(pair_doubts(shares, weights)[0, 1]), floor)
+    return max(float(pair_doubts(shares, weights).max()), floor)
 
 
 def mean_doubts(grid: Grid, n_clusters: int) -> Array:
     """Doubts of all pairs of clusters, averaged over s, shape (K, K)."""
     doubts = [grid.cell(n_clusters, scale).pair_doubts for scale in grid.prior_scales]
     return np.asarray(np.mean(doubts, axis=0))
+
+
+def _at_most(
+    n: int, members: npt.NDArray[np.int64], generator: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    if len(members) <= n:
+        return members
+    return np.sort(generator.choice(members, n, replace=False, shuffle=False))
+
+
+def _smallest_step(column: Array) -> float:
+    """The least difference between two numbers of a column; 0 if they are all the same."""
+    steps = np.diff(np.unique(column))
+    return float(steps.min(initial=np.inf)) if len(steps) else 0.0
+
+
+def _settled(cloud: Cloud, centers: Array) -> Array:
+    """Two centres after some steps of Lloyd's algorithm on a cloud."""
+    for _ in range(N_LLOYD):
+        line = centers[1] - centers[0]
+        beyond = np.einsum("ij,j->i", cloud.rows - centers.mean(axis=0), line) > 0
+        if not 0 < beyond.sum() < cloud.n:
+            break
+        before = centers
+        centers = np.array(
+            [
+                np.average(cloud.rows[side], axis=0, weights=cloud.weights[side])
+                for side in (~beyond, beyond)
+            ]
+        )
+        if np.array_equal(centers, before):
+            break
+    return centers
+
+
+def _is_plain(observed: float, logs: list[float]) -> bool:
+    """Whether more clouds would not change what is said."""
+    return len(logs) >= FIRST_CLOUDS and not (
+        PLAIN[0] <= _share_below(observed, np.array(logs)) <= PLAIN[1]
+    )
 
 
 def _share_below(observed: float, logs: Array) -> float:

@@ -6,17 +6,17 @@ since the same entropy means different things at different n, m and s.
 
 Of two neighbouring clusters:
 
-- *separated*: rows without a valley between the two centres would rarely leave as little doubt;
+- *separated*: rows without a valley between the two centres would rarely show one as deep;
 - *touching*: they leave less doubt than two halves of one cloud like them, but a valley between
   them is not shown;
 - *no more apart than two halves of one cloud*.
 
-Of a K, by the doubt of its worst pair beside that of two halves of one of its clusters:
+Of a K, by the doubt of its worst pair beside that of a cut through a cluster:
 
 - *held*: at most half of it (:data:`~bbclust.selection.criteria.HOLDS`);
 - *blurred*: less than it;
 - *cut*: as much or more, so a cluster may well be cut in two;
-- *outlier*: a cluster is of one or two rows, too few to say anything of.
+- *outlier*: replicas draw too few rows of a cluster to say anything of it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Split:
     parent : int
     children : tuple of int
     relative_doubt : float
-        The largest doubt between two of the children, beside that of two halves of a cluster.
+        The largest doubt between two of the children, beside that of a cut through a cluster.
     supported : bool
         Whether that is at most half.
     """
@@ -67,7 +67,7 @@ class KVerdict:
     doubt, doubt_se : float
         Bits per vote for either, averaged over s.
     relative_doubt : float or None
-        The doubt beside that of two halves of one of the clusters.
+        The doubt beside that of a cut through a cluster.
     mean_entropy : float
         Mean entropy, averaged over s.
     merged_mean_entropy : float
@@ -96,7 +96,7 @@ class KVerdict:
         pair = f"clusters {self.worst_pair[0]} and {self.worst_pair[1]}"
         line = f"K = {self.n_clusters}: {self.kind}; at worst {self.doubt:.2f} bits of doubt"
         if self.relative_doubt is not None:
-            line += f", {self.relative_doubt:.2g} times that of two halves of a cluster,"
+            line += f", {self.relative_doubt:.2g} times that of a cut through a cluster,"
         return f"{line} between {pair}."
 
 
@@ -164,14 +164,14 @@ class Verdict:
         p = "" if self.tendency is None else f"p = {self.tendency:.2g}"
         if self.best_k == 1:
             return (
-                f"No clusters: the rows look like one cloud. No valley is shown between any two "
-                f"clusters ({p}), and they are no more apart than two halves of one cloud."
+                "No clusters: the rows look like one cloud. However they are divided, no valley is "
+                f"shown ({p}), and the parts are no more apart than two halves of one cloud."
             )
         if self.has_clusters is False:
             return (
                 f"No clusters are shown: one cloud without a gap could look like this ({p}). "
-                f"{self.best_k} clusters divide it most stably; take them as a convenience, not as "
-                "a finding."
+                f"If the rows are to be divided, {self.best_k} clusters fit best; take them as a "
+                "convenience, not as a finding."
             )
         if self.has_clusters is None:
             return f"{self.best_k} clusters fit best; whether there are any was not tested."
@@ -205,11 +205,15 @@ class Verdict:
                 f"{self.n_resamples} half-samples of the rows agree {share:.0%} of the time{also}"
             )
         other = {name: k for name, k in self.best_k_by.items() if k != self.best_k}
-        if other and self.best_k > 1:
+        if other:
+            unable = ", which cannot choose 1," if self.best_k == 1 else ""
             said.append(
-                "the paper's criteria choose "
+                f"the paper's criteria{unable} choose "
                 + " and ".join(f"{k} ({name})" for name, k in other.items())
             )
+        after = next((one for one in self.by_k if one.n_clusters == self.best_k + 1), None)
+        if self.best_k > 1 and after is not None and after.kind == "cut":
+            said.append(f"with {self.best_k + 1} a cluster may well be cut in two")
         if self.best_k == self.largest_k and self.largest_k > 2:
             said.append(f"{self.largest_k} is the largest K tried: try larger ones")
         sentence = "; ".join(said) or "All criteria agree"
