@@ -31,14 +31,14 @@ def doubt(monkeypatch):
         "doubt",
         "bbclust, doubt",
         "The rule: the least doubt between the two clusters worst told apart.",
-        lambda grid: score_measure(grid, "pair_doubt"),
+        lambda grid, evidence: score_measure(grid, "pair_doubt"),
     )
     monkeypatch.setitem(CRITERIA, criterion.name, criterion)
     return criterion
 
 
 def test_a_criterion_is_one_entry(doubt):
-    settings = {"k_range": (2, 3, 4), "random_state": 0}
+    settings = {"k_range": (2, 3, 4), "null_reference": 0, "random_state": 0}
     selector = KSelector(BBC(n_replicas=60), criterion="doubt", **settings).fit(IRIS)
     doubts = selector.grid_.values("pair_doubt")
     best = 2 + int(np.log(np.maximum(doubts, selector.grid_.floor)).mean(axis=1).argmin())
@@ -50,9 +50,9 @@ def test_a_criterion_is_one_entry(doubt):
 
 
 def test_the_report_knows_a_new_criterion(doubt):
-    selector = KSelector(BBC(n_replicas=60), criterion="doubt", k_range=(2, 3), random_state=0).fit(
-        IRIS
-    )
+    selector = KSelector(
+        BBC(n_replicas=60), criterion="doubt", k_range=(2, 3), null_reference=0, random_state=0
+    ).fit(IRIS)
     summary = summarize(gather(selector, IRIS))
     assert summary["selection"]["criterion"] == "doubt"
     assert summary["selection"]["best_k_by"]["doubt"] == selector.best_k_
@@ -108,7 +108,7 @@ def test_an_executor_is_one_object():
         == BBC(3, n_replicas=35, votes="all", random_state=0).fit(IRIS).memberships_.tobytes()
     )
 
-    choice = {"k_range": (2, 3), "n_resamples": 2, "random_state": 0}
+    choice = {"k_range": (2, 3), "null_reference": 0, "n_resamples": 2, "random_state": 0}
     mine = BackwardsKSelector(BBC(n_replicas=20, votes="all"), **choice).fit(IRIS)
     theirs = KSelector(BBC(n_replicas=20, votes="all"), **choice).fit(IRIS)
     assert executor.n_grids == 3
@@ -134,12 +134,11 @@ def test_a_clusterer_of_the_seam_is_used_as_it_is():
     mine = BBC(3, clusterer=OneMoreStart(n_init=4), random_state=0).fit(IRIS)
     theirs = BBC(3, n_init=5, random_state=0).fit(IRIS)
     assert mine.memberships_.tobytes() == theirs.memberships_.tobytes()
+    choice = {"k_range": (2, 3), "null_reference": 2, "random_state": 0}
     selector = KSelector(
         BBC(clusterer=OneMoreStart(n_init=4), n_replicas=20, votes="all"),
-        k_range=(2, 3),
-        random_state=0,
+        **choice,
     ).fit(IRIS)
-    same = KSelector(BBC(n_init=5, n_replicas=20, votes="all"), k_range=(2, 3), random_state=0).fit(
-        IRIS
-    )
+    same = KSelector(BBC(n_init=5, n_replicas=20, votes="all"), **choice).fit(IRIS)
     assert selector.scores_ == same.scores_
+    assert selector.verdict_ == same.verdict_

@@ -155,7 +155,11 @@ def test_the_page_lists_every_option_and_file(table):
 def test_analyze_gives_what_the_library_gives(analyzed, summary):
     out, _ = analyzed
     selector = KSelector(
-        BBC(n_init=2, n_replicas=60, n_jobs=2), k_range=(2, 3, 4), random_state=0, n_jobs=2
+        BBC(n_init=2, n_replicas=60, n_jobs=2),
+        k_range=(2, 3, 4),
+        null_reference=0,  # as with --fast
+        random_state=0,
+        n_jobs=2,
     ).fit(SCALED)
     rows = pl.read_csv(out / "assignments.csv")
     assert summary["answer"]["n_clusters"] == selector.best_k_
@@ -437,6 +441,31 @@ def test_k_that_cannot_be_meant_is_refused(text):
 def test_k_auto_runs(iris_csv, tmp_path):
     arguments = ("--k", "auto", "--n-replicas", 20, "--fast", "--out", tmp_path / "out")
     assert run("analyze", iris_csv, *arguments).exit_code == 0
+
+
+def test_one_cloud_is_one_cluster(tmp_path):
+    """About half of such tables look like one cloud: the first of them, from end to end."""
+    for seed in range(40):
+        rows = np.random.default_rng(seed).normal(size=(120, 2))
+        path, out = tmp_path / f"{seed}.csv", tmp_path / str(seed)
+        pl.DataFrame(rows, schema=["a", "b"]).write_csv(path)
+        options = ("--k", "2:3", "--n-replicas", 60, "--n-resamples", 2, "--out", out)
+        result = run("analyze", path, *options)
+        assert result.exit_code == 0, result.output
+        summary = json.loads((out / "summary.json").read_text())
+        if summary["answer"]["n_clusters"] == 1:
+            break
+    assert "No clusters: the rows look like one cloud." in result.stdout
+    assert summary["selection"]["best_k"] == 1
+    assert set(pl.read_csv(out / "assignments.csv")["label"]) == {0}
+    assert not pl.read_csv(out / "selection.csv")["chosen"].any()
+    assert load_model(out / "model.bbc").n_clusters == 1
+    assert "No clusters: the rows look like one cloud." in (out / "report.html").read_text()
+    labels = pl.read_csv(run("predict", out / "model.bbc", path).stdout.encode())["label"]
+    assert set(labels) == {0}
+    selected = run("select", path, "--k", "2:3", "--n-replicas", 60)
+    assert selected.exit_code == 0, selected.output
+    assert "No clusters: the rows look like one cloud." in selected.stdout
 
 
 # --- new rows -------------------------------------------------------------------------------------

@@ -32,8 +32,8 @@ def signalled(self, done, total):
 progress.Lines.update = signalled
 main()
 """
-OPTIONS = ["--k", "2:4", "--n-replicas", "40", "--n-resamples", "2", "--null-reference", "1"]
-N_CELLS = 3 * 3 * (1 + 2 + 2)
+OPTIONS = ["--k", "2:4", "--n-replicas", "40", "--n-resamples", "2", "--null-reference", "2"]
+N_CELLS = 3 * 3 + 2 * 3  # half-samples at one of three scales
 
 
 def analyze(*arguments):

@@ -30,7 +30,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:Half of the rows:UserWarning")
         # a few tasks for each of hundreds of fits
         DaskBBC(n_replicas=20, block_size=10),
         DaskKSelector(
-            DaskBBC(n_init=1, n_replicas=80, block_size=40), k_range=(2, 3), prior_scales=(1.0,)
+            DaskBBC(n_init=1, n_replicas=80, block_size=40),
+            k_range=(2, 3),
+            prior_scales=(1.0,),
+            null_reference=0,
         ),
     ],
     expected_failed_checks=lambda estimator: {
@@ -73,7 +76,9 @@ def test_copies_leave_the_client_behind(copied, client):
     assert twin.client is None
     assert_same_fit(twin, model)
     np.testing.assert_array_equal(twin.predict(IRIS), model.predict(IRIS))
-    selector = DaskKSelector(BBC(n_replicas=20), k_range=(2, 3), random_state=0, client=client)
+    selector = DaskKSelector(
+        BBC(n_replicas=20), k_range=(2, 3), null_reference=0, random_state=0, client=client
+    )
     again = copied(selector.fit(IRIS))
     assert again.client is None
     np.testing.assert_array_equal(again.predict_proba(IRIS), selector.predict_proba(IRIS))

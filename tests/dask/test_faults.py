@@ -67,7 +67,12 @@ def test_same_bits_when_a_worker_is_killed(n_blocks, mortal):
 
 def test_the_choice_of_k_survives_the_death_of_a_worker(mortal):
     killer = KillAfter(mortal, 3)
-    settings = {"estimator": BBC(n_replicas=20), "k_range": (2, 3, 4), "random_state": 0}
+    settings = {
+        "estimator": BBC(n_replicas=20),
+        "k_range": (2, 3, 4),
+        "null_reference": 0,
+        "random_state": 0,
+    }
     selector = DaskKSelector(**settings, client=mortal, callbacks=killer).fit(IRIS)
     assert killer.n_calls <= 0
     assert_same_fit(selector, KSelector(**settings).fit(IRIS))
@@ -248,7 +253,12 @@ def test_all_use_the_instruction_set_that_they_have_in_common():
 def test_a_selection_goes_on_after_its_scheduler_was_lost(processes, client, tmp_path):
     scheduler, file = processes
     folder = tmp_path / "cells"
-    settings = {"estimator": BBC(n_replicas=20), "k_range": range(2, 7), "random_state": 0}
+    settings = {
+        "estimator": BBC(n_replicas=20),
+        "k_range": range(2, 7),
+        "null_reference": 0,
+        "random_state": 0,
+    }
 
     def kill_scheduler(done, total):
         if done == 4:

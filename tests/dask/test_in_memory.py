@@ -90,7 +90,9 @@ def test_same_bits_for_any_block_size(block_size, client):
 
 def test_same_bits_for_one_two_and_four_workers():
     local = BBC(3, n_replicas=60, random_state=0).fit(IRIS)
-    selector = KSelector(BBC(n_replicas=30), k_range=(2, 3), prior_scales=(1,), random_state=0)
+    selector = KSelector(
+        BBC(n_replicas=30), k_range=(2, 3), prior_scales=(1,), null_reference=2, random_state=0
+    )
     selector.fit(IRIS)
     with start_cluster(1) as cluster, Client(cluster) as client:
         for n_workers in (1, 2, 4):
@@ -167,7 +169,9 @@ def test_a_fit_that_is_stopped_has_the_first_replicas(client):
 
 def test_tasks_are_named_after_what_they_do(client, cluster):
     DaskBBC(3, n_replicas=40, block_size=20, client=client, random_state=0).fit(IRIS)
-    DaskKSelector(BBC(n_replicas=10), k_range=(2,), prior_scales=(1,), client=client).fit(IRIS)
+    DaskKSelector(
+        BBC(n_replicas=10), k_range=(2,), prior_scales=(1,), null_reference=0, client=client
+    ).fit(IRIS)
     prefixes = set(cluster.scheduler.task_prefixes)
     assert {"replicas", "votes-sum", "reference", "cell", "table", "rows"} <= prefixes
 
@@ -178,7 +182,7 @@ def test_tasks_are_named_after_what_they_do(client, cluster):
 @pytest.mark.parametrize(
     "parameters",
     [
-        {},
+        {"null_reference": 19},
         {"k_range": "auto", "prior_scales": (1,)},
         {"n_resamples": 2, "null_reference": 2, "k_range": (2, 3)},
         {"estimator": BBC(n_replicas=20, prior=KernelPrior()), "k_range": (2, 3)},
@@ -191,6 +195,7 @@ def test_the_choice_of_k_has_the_same_bits(parameters, client):
     settings = {
         "estimator": BBC(n_replicas=30, n_init=1),
         "k_range": range(2, 5),
+        "null_reference": 0,
         "random_state": 0,
         **parameters,
     }
@@ -209,7 +214,7 @@ def test_cells_are_counted_as_by_the_local_twin(client):
             BBC(n_replicas=10),
             k_range=(2, 3),
             n_resamples=2,
-            null_reference=1,
+            null_reference=2,
             refit=False,
             callbacks=lambda *call, calls=calls: calls.append(call),
             random_state=0,
@@ -219,7 +224,12 @@ def test_cells_are_counted_as_by_the_local_twin(client):
 
 
 def test_a_checkpoint_goes_from_one_twin_to_the_other(client, tmp_path):
-    settings = {"estimator": BBC(n_replicas=20), "k_range": (2, 3), "random_state": 0}
+    settings = {
+        "estimator": BBC(n_replicas=20),
+        "k_range": (2, 3),
+        "null_reference": 2,
+        "random_state": 0,
+    }
     local = KSelector(**settings, checkpoint=tmp_path / "a").fit(IRIS)
     mine = DaskKSelector(**settings, checkpoint=tmp_path / "b", client=client).fit(IRIS)
     assert_same_fit(mine, local)

@@ -10,13 +10,15 @@ from bbclust.dask import DaskBBC, DaskKSelector
 from bbclust.datasets import make_paper_dataset
 
 X = make_paper_dataset(1, random_state=0).data
-SETTINGS = {"k_range": (2, 3), "prior_scales": (1.0,), "random_state": 0}
+SETTINGS = {"k_range": (2, 3), "prior_scales": (1.0,), "null_reference": 2, "random_state": 0}
 
 
 def assert_same_choice(mine, local):
     assert mine.best_k_ == local.best_k_
     assert mine.n_sample_ == local.n_sample_
     assert mine.n_draws_ == local.n_draws_
+    assert mine.cluster_tendency_ == local.cluster_tendency_
+    assert mine.verdict_.by_k == local.verdict_.by_k
     for name, values in local.curves_.items():
         assert_equal(mine.curves_[name], values, name)
 

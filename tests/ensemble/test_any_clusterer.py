@@ -483,7 +483,9 @@ def test_scikit_learns_kmeans_agrees_with_the_native_one():
 
 def test_k_is_chosen_with_any_clusterer_that_takes_a_number():
     template = BBC(clusterer=GaussianMixture(), n_replicas=40)
-    selector = KSelector(template, k_range=range(2, 6), prior_scales=(1.0,), random_state=0)
+    selector = KSelector(
+        template, k_range=range(2, 6), prior_scales=(1.0,), null_reference=0, random_state=0
+    )
     selector.fit(BLOBS)
     assert selector.best_k_ == 3
     assert adjusted_rand_score(BLOB_OF, selector.labels_) > 0.95
@@ -492,7 +494,9 @@ def test_k_is_chosen_with_any_clusterer_that_takes_a_number():
 def test_rows_that_no_replica_voted_on_say_nothing_about_k():
     """Four replicas leave rows undrawn, and agglomerative clustering cannot predict them."""
     template = BBC(clusterer=AgglomerativeClustering(), n_replicas=4)
-    selector = KSelector(template, k_range=[2, 3], prior_scales=(1.0,), random_state=0)
+    selector = KSelector(
+        template, k_range=[2, 3], prior_scales=(1.0,), null_reference=0, random_state=0
+    )
     cells = selector.fit(IRIS.data).grid_.cells
     for n_clusters, cell in zip((2, 3), cells, strict=True):
         model = BBC(n_clusters, clusterer=AgglomerativeClustering(), n_replicas=4, random_state=0)

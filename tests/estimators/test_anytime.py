@@ -153,7 +153,7 @@ def test_watchers_of_a_selection_hear_of_its_cells():
     recorder = Recorder()
     selector = KSelector(
         BBC(n_replicas=50, n_init=1), k_range=(2, 3), prior_scales=(1,), n_resamples=1,
-        refit=False, random_state=0,
+        null_reference=0, refit=False, random_state=0,
     )  # fmt: skip
     selector.set_callbacks(recorder).fit(IRIS)
     assert recorder.steps() == steps_of("cells", N_STEPS * 3 // 4 + 1)
@@ -217,7 +217,11 @@ def test_scikit_learns_progress_bar_runs(n_replicas, capsys):
     model.fit(IRIS)
     assert "BBC - fit" in capsys.readouterr().out
     selector = KSelector(
-        BBC(n_replicas=50, n_init=1), k_range=(2, 3), prior_scales=(1,), random_state=0
+        BBC(n_replicas=50, n_init=1),
+        k_range=(2, 3),
+        prior_scales=(1,),
+        null_reference=0,
+        random_state=0,
     )
     selector.set_callbacks(ProgressBar()).fit(IRIS)
     printed = capsys.readouterr().out

@@ -170,7 +170,9 @@ def test_progress_carries_its_name(capsys):
 
 def test_the_number_of_clusters_can_be_chosen_without_a_prior():
     X, y = make_blobs(120, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)
-    selector = KSelector(BagClust1(n_replicas=50), k_range=range(2, 7), random_state=0).fit(X)
+    selector = KSelector(
+        BagClust1(n_replicas=50), k_range=range(2, 7), null_reference=0, random_state=0
+    ).fit(X)
     assert type(selector.best_estimator_) is BagClust1
     assert selector.best_k_ == 4
     assert adjusted_rand_score(selector.labels_, y) == 1

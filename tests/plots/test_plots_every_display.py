@@ -129,7 +129,9 @@ def test_axes_have_a_title_in_words(name):
 @pytest.mark.parametrize("name", EVERY)
 def test_selectors_are_drawn_as_their_best_estimator(name):
     X = data(3, 4)
-    selector = KSelector(BBC(n_replicas=80, n_init=1), k_range=(3,), random_state=0).fit(X)
+    selector = KSelector(
+        BBC(n_replicas=80, n_init=1), k_range=(3,), null_reference=0, random_state=0
+    ).fit(X)
     from_selector = draw(name, selector, X)
     from_model = draw(name, selector.best_estimator_, X)
     for attribute, value in vars(from_model).items():
@@ -185,7 +187,9 @@ def test_other_bagged_models_are_drawn():
 
 def test_selectors_without_a_model_are_refused():
     X = data(3, 4)
-    selector = KSelector(BBC(n_replicas=40), k_range=(2,), refit=False, random_state=0).fit(X)
+    selector = KSelector(
+        BBC(n_replicas=40), k_range=(2,), null_reference=0, refit=False, random_state=0
+    ).fit(X)
     with pytest.raises(AttributeError, match="refit=False and has no model to draw: set refit=Tr"):
         draw("MembershipBarsDisplay", selector, X)
 

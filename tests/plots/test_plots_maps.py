@@ -93,7 +93,8 @@ def test_centres_are_projected_like_rows(iris):
 def test_columns_of_data_frames_are_called_and_named_by_name(frame, select):
     X = frame(dict(zip(NAMES, IRIS.T, strict=True)))
     quick = BBC(n_replicas=80, n_init=1)
-    model = KSelector(quick, k_range=(3,), random_state=0).fit(X) if select else fit(X)
+    selector = KSelector(quick, k_range=(3,), null_reference=0, random_state=0)
+    model = selector.fit(X) if select else fit(X)
     display = DataMapDisplay.from_estimator(
         model, X, columns=("petal length", "sepal width"), ax=axes()
     )

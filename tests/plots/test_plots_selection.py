@@ -26,7 +26,12 @@ def selector():
     X = make_paper_dataset(5, random_state=0).data
     quick = BBC(n_replicas=40, n_init=2)
     return KSelector(
-        quick, k_range=range(2, 7), prior_scales=SCALES, refit=False, random_state=0
+        quick,
+        k_range=range(2, 7),
+        prior_scales=SCALES,
+        null_reference=0,
+        refit=False,
+        random_state=0,
     ).fit(X)
 
 

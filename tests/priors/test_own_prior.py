@@ -76,7 +76,9 @@ def test_one_new_class_is_fitted_selected_saved_and_loaded(tmp_path):
     loaded.save(tmp_path / "again.bbc")
     assert (tmp_path / "again.bbc").read_bytes() == (tmp_path / "model.bbc").read_bytes()
     template = BBC(prior=Cubes(), n_replicas=60, n_init=1)
-    selector = KSelector(template, k_range=(2, 3), prior_scales=(1, 2), random_state=0).fit(IRIS)
+    selector = KSelector(
+        template, k_range=(2, 3), prior_scales=(1, 2), null_reference=0, random_state=0
+    ).fit(IRIS)
     chosen = save_and_load(selector.best_estimator_, tmp_path / "chosen.bbc")
     assert chosen.prior_.centers.shape == (selector.best_k_, 4)
     assert not needs_rows(Cubes())

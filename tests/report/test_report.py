@@ -28,7 +28,7 @@ from bbclust.report.methods import compare_methods
 from bbclust.report.prior_histograms import column_histograms
 from bbclust.report.profiles import make_profiles
 from bbclust.report.rows import MAX_ROWS, show_rows
-from bbclust.report.sentences import answer_sentences, pair_verdict
+from bbclust.report.sentences import answer_sentences
 from bbclust.report.summary import as_plain
 from bbclust.report.theme import DARK, LIGHT, cluster_colors, contrast
 
@@ -59,7 +59,9 @@ def iris():
 
 @pytest.fixture(scope="module")
 def selector(iris):
-    return KSelector(QUICK, k_range=range(2, 6), n_resamples=3, random_state=0).fit(iris.data)
+    return KSelector(
+        QUICK, k_range=range(2, 6), null_reference=7, n_resamples=3, random_state=0
+    ).fit(iris.data)
 
 
 @pytest.fixture(scope="module")
@@ -221,50 +223,59 @@ def test_one_cluster_has_no_rest():
 # --- sentences ------------------------------------------------------------------------------------
 
 
+CHOICE = {"answer": "3 clusters, separated.", "support": "All agree.", "other_methods": None}
+
+
 def answer_of(**changes):
     answer = {
         "n_clusters": 3,
         "chosen": True,
         "rows": "fitted",
-        "tied_k": [3],
-        "confidence": None,
-        "half_samples_choose": None,
-        "cluster_tendency": None,
+        "choice": CHOICE,
         "agreed_rows": 90,
         "rows_in_between": 1,
         "noise_rows": 0,
-        "worst_pair": {"clusters": [0, 2], "doubt": 0.25, "verdict": "overlapping"},
+        "worst_pair": {
+            "clusters": [0, 2],
+            "doubt": 0.25,
+            "relative_doubt": 0.61,
+            "verdict": "touching",
+        },
     }
     return answer | changes
+
+
+def others(agree, n=4):
+    return {"choice": CHOICE | {"other_methods": {"n": n, "agree": agree, "mostly": 7}}}
 
 
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({}, "3 clusters fit the 1,000 rows best."),
+        ({}, "3 clusters, separated. All agree."),
+        (others(2), "3 clusters, separated. All agree."),
         (
-            {"tied_k": [2, 3, 4], "confidence": 0.9, "half_samples_choose": 3},
-            "3 clusters fit the 1,000 rows best, tied with 2 and 4 within Monte-Carlo error; "
-            "half-samples of the rows agree 90% of the time.",
+            others(1),
+            "3 clusters, separated. All agree. Of 4 other methods 1 agrees; most often they "
+            "choose 7.",
         ),
         (
-            {"confidence": 0.1, "half_samples_choose": 2},
-            "3 clusters fit the 1,000 rows best; half-samples of the rows agree 10% of the time "
-            "and mostly choose 2.",
+            others(0),
+            "3 clusters, separated. All agree. Of 4 other methods none agrees; most often they "
+            "choose 7.",
         ),
         (
-            {"cluster_tendency": 0.05},
-            "3 clusters fit the 1,000 rows best; data without clusters rarely look like this "
-            "(p = 0.05).",
+            others(2, n=9),
+            "3 clusters, separated. All agree. Of 9 other methods 2 agree; most often they "
+            "choose 7.",
         ),
         (
-            {"cluster_tendency": 0.3},
-            "3 clusters fit the 1,000 rows best; but data without clusters look like this too "
-            "(p = 0.3): take them as a convenience, not as a finding.",
-        ),
-        (
-            {"chosen": False},
+            {"chosen": False, "choice": None},
             "The 1,000 rows were divided into 3 clusters, a number that was given, not chosen.",
+        ),
+        (
+            {"rows": "new"},
+            "The 1,000 rows were assigned to the 3 clusters of a model fitted on other rows.",
         ),
     ],
 )
@@ -275,35 +286,39 @@ def test_first_sentence_says_how_many(changes, sentence):
 def test_second_and_third_sentence():
     assert answer_sentences(answer_of(), 100)[1:] == [
         "All votes agree on 90 of the rows (90%); 1 (1%) lies in between, where no cluster has "
-        "75% of the votes.",
-        "The pair hardest to tell apart, clusters 0 and 2, is overlapping: 0.25 bits of doubt, "
-        "where 1 is a coin toss.",
+        "75% of the votes. Votes tell how stable the division is, not how likely a row belongs to "
+        "a group.",
+        "Clusters 0 and 2, hardest to tell apart, are touching: 0.25 bits of doubt, where 1 is a "
+        "coin toss; beside two halves of one cloud, 0.61 times the doubt.",
     ]
+    of_two = answer_sentences(answer_of(n_clusters=2), 100)[2]
+    assert of_two.startswith("The two clusters are touching: 0.25 bits")
+
+
+def test_a_pair_that_was_not_compared_has_its_doubt_alone():
+    pair = {
+        "clusters": [0, 2],
+        "doubt": 0.25,
+        "relative_doubt": None,
+        "verdict": "not compared",
+    }
+    bits = "0.25 bits of doubt, where 1 is a coin toss."
+    several = answer_of(worst_pair=pair)
+    assert answer_sentences(several, 100)[2] == (
+        f"Clusters 0 and 2, hardest to tell apart, leave {bits}"
+    )
+    two = answer_of(worst_pair=pair, n_clusters=2)
+    assert answer_sentences(two, 100)[2] == f"The two clusters leave {bits}"
 
 
 def test_sentences_of_an_answer_without_doubt():
-    pair = {"clusters": [0, 1], "doubt": 0.0, "verdict": "well separated"}
+    pair = answer_of()["worst_pair"] | {"doubt": 0.0}
     certain = answer_of(agreed_rows=100, rows_in_between=0, worst_pair=pair)
     assert answer_sentences(certain, 100)[1:] == [
-        "All votes agree on every row.",
-        "No votes waver between any two clusters: all are well separated.",
+        "All votes agree on every row, so the division is stable.",
+        "No votes waver between any two clusters.",
     ]
     assert "; none lies in between" in answer_sentences(answer_of(rows_in_between=0), 100)[1]
-
-
-@pytest.mark.parametrize(
-    ("doubt", "verdict"),
-    [
-        (0.0, "well separated"),
-        (0.18, "well separated"),
-        (0.19, "overlapping"),
-        (0.5, "overlapping"),
-        (0.51, "hardly separate"),
-        (1.0, "hardly separate"),
-    ],
-)
-def test_a_pair_is_judged_by_its_doubt(doubt, verdict):
-    assert pair_verdict(doubt) == verdict
 
 
 # --- the summary ----------------------------------------------------------------------------------

@@ -61,7 +61,10 @@ def reports(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
     iris = load_iris()
     selector = KSelector(
-        BBC(n_replicas=60, n_init=2, votes="all"), k_range=range(2, 6), random_state=1
+        BBC(n_replicas=60, n_init=2, votes="all"),
+        k_range=range(2, 6),
+        null_reference=7,
+        random_state=1,
     ).fit(iris.data)
     truth = np.array(["plain", HOSTILE[0], HOSTILE[2]])[iris.target]
     ids = [f"{HOSTILE[i % 4][:40]} no {i}" for i in range(150)]
@@ -85,6 +88,13 @@ def reports(tmp_path_factory):
         X[:, 0] += 9 * (np.arange(n) % k)
         model = BBC(k, n_replicas=20, n_init=1, votes="all", random_state=0).fit(X)
         write_report(model, X, folder / f"{name}.html")
+    for seed in range(40):  # about half of such tables look like one cloud
+        X = np.random.default_rng(seed).normal(size=(100, 2))
+        quick = BBC(n_replicas=40, n_init=1, votes="all")
+        cloud = KSelector(quick, k_range=(2, 3), random_state=0).fit(X)
+        if cloud.best_k_ == 1:
+            break
+    write_report(cloud, X, folder / "cloud.html")
     return SimpleNamespace(folder=folder, ids=ids, data=iris.data, selector=selector)
 
 
@@ -171,7 +181,7 @@ def wait_for(page, condition):
 # --- a file and nothing else ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["full", "one", "two", "many"])
+@pytest.mark.parametrize("name", ["full", "one", "two", "many", "cloud"])
 def test_opens_from_a_file_without_errors_and_asks_for_nothing(browser, reports, name):
     browser.get_log("browser"), browser.get_log("performance")  # what earlier pages said
     visit(browser, reports, name)

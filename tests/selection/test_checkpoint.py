@@ -23,12 +23,13 @@ from bbclust.selection.checkpoint import digest
 from bbclust.version import RESULTS
 
 X = make_paper_dataset(1, random_state=0).data
-N_CELLS = 2 * 2 * (1 + 2 + 2)  # K's, scales; data, half-samples, null data
+N_DATA = 2 * 2  # K's, scales
+N_CELLS = N_DATA + 2 * 2  # half-samples, at one scale
 DEFAULTS = {
     "k_range": (2, 3),
     "prior_scales": (1, 2.5),
     "n_resamples": 2,
-    "null_reference": 1,
+    "null_reference": 2,
     "refit": False,
     "random_state": 4,
 }
@@ -137,7 +138,8 @@ def test_a_run_stopped_after_any_cell_goes_on_to_the_same_bits(
     with counted(monkeypatch) as computed:
         assert results(select(tmp_path)) == uninterrupted
     assert computed.count("run_cell") == N_CELLS - after
-    assert computed.count("find_reference") == N_CELLS // 2 - (after + 1) // 2
+    n_found = min((after + 1) // 2, 2) + max(after - N_DATA, 0)
+    assert computed.count("find_reference") == 6 - n_found
 
 
 def test_a_run_may_be_stopped_many_times(uninterrupted, tmp_path):
@@ -178,7 +180,7 @@ from bbclust.datasets import make_paper_dataset
 X = make_paper_dataset(1, random_state=0).data
 KSelector(
     BBC(n_replicas=50, n_init=1), k_range=(2, 3), prior_scales=(1, 2.5), n_resamples=2,
-    null_reference=1, refit=False, random_state=4, verbose=1, checkpoint=sys.argv[1],
+    null_reference=2, refit=False, random_state=4, verbose=1, checkpoint=sys.argv[1],
 ).fit(X)
 """
 
@@ -297,9 +299,9 @@ def files(folder):
 
 def test_one_file_per_cell_and_reference(finished):
     names = [path.relative_to(finished).as_posix() for path in files(finished)]
-    parts = ["data", "gaussian-1", "half-1", "half-2", "uniform-1"]
-    cells = [f"{p}/k{k}-s{s}.cell" for p in parts for k in (2, 3) for s in ("1.0", "2.5")]
-    references = [f"{p}/k{k}.reference" for p in parts for k in (2, 3)]
+    scales = {"data": ("1.0", "2.5"), "half-1": ("2.5",), "half-2": ("2.5",)}
+    cells = [f"{part}/k{k}-s{s}.cell" for part in scales for k in (2, 3) for s in scales[part]]
+    references = [f"{part}/k{k}.reference" for part in scales for k in (2, 3)]
     assert names == sorted([*cells, *references, "settings"])
     assert sum(path.stat().st_size for path in files(finished)) < 100_000
 
@@ -337,9 +339,9 @@ def test_cells_in_the_wrong_place_are_not_used(folder, uninterrupted, tmp_path, 
         other.write_bytes(first)
 
     swap(folder / "data/k2-s1.0.cell", folder / "data/k2-s2.5.cell")
-    swap(folder / "data/k3-s1.0.cell", folder / "half-1/k3-s1.0.cell")
+    swap(folder / "data/k3-s1.0.cell", folder / "half-1/k3-s2.5.cell")
     swap(folder / "data/k2.reference", folder / "data/k3.reference")
-    swap(folder / "half-2/k2.reference", folder / "half-2/k2-s1.0.cell")
+    swap(folder / "half-2/k2.reference", folder / "half-2/k2-s2.5.cell")
     with counted(monkeypatch) as computed:
         assert results(select(folder)) == uninterrupted
     assert (computed.count("run_cell"), computed.count("find_reference")) == (5, 3)

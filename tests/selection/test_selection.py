@@ -13,7 +13,7 @@ from bbclust.datasets import load_iris, make_paper_dataset, make_uniform_square
 from bbclust.ensemble.job import Job
 from bbclust.ensemble.run import run_replicas
 from bbclust.priors import ElicitedPrior
-from bbclust.selection.criteria import CRISP_BITS, Scores, score, tied
+from bbclust.selection.criteria import HOLDS, Evidence, Scores, score, tied
 from bbclust.selection.grid import (
     GridJob,
     GridSettings,
@@ -22,8 +22,7 @@ from bbclust.selection.grid import (
     join_grids,
     merge,
 )
-from bbclust.selection.k_selector import MAX_SAMPLE, default_n_draws
-from bbclust.selection.null_data import draw_null
+from bbclust.selection.k_selector import HALF_REPLICAS, MAX_SAMPLE, default_n_draws
 from bbclust.stages.entropies import pair_doubts
 from bbclust.stages.monte_carlo import pair_doubt_influence, standard_error
 from bbclust.stages.table import make_table
@@ -42,7 +41,7 @@ def blobs(n_clusters, n_each, separation, seed=0, d=2):
 
 
 def select(X, **parameters):
-    settings = {"k_range": range(2, 6), "refit": False, "random_state": 0}
+    settings = {"k_range": range(2, 6), "null_reference": 0, "refit": False, "random_state": 0}
     return KSelector(clone(QUICK), **settings).set_params(**parameters).fit(X)
 
 
@@ -148,11 +147,12 @@ def test_error_of_doubt_matches_the_spread_over_repetitions():
 # --- the choice -----------------------------------------------------------------------------------
 
 
-def scores(values, floor=-10.0, noise=0.0):
+def scores(values, limit=-10.0, noise=0.0):
     generator = np.random.default_rng(0)
     moves = noise / np.sqrt(100) * generator.normal(size=(len(values), 100))
     values = np.array(values)
-    return Scores(tuple(range(2, 2 + len(values))), values, moves, values, moves, floor)
+    limits = np.full(len(values), limit)
+    return Scores(tuple(range(2, 2 + len(values))), values, moves, values, moves, limits)
 
 
 def test_lowest_score_wins_and_exact_ties_go_to_the_smallest():
@@ -160,8 +160,8 @@ def test_lowest_score_wins_and_exact_ties_go_to_the_smallest():
     assert scores([3.0, 1.0, 1.0]).best() == 3
 
 
-def test_at_the_floor_the_largest_wins():
-    assert scores([-5.0, -2.0, -1.5, 0.0], floor=-1.0).best() == 4
+def test_the_largest_that_holds_wins():
+    assert scores([-5.0, -2.0, -1.5, 0.0], limit=-1.0).best() == 4
 
 
 def test_noise_wins_sum_to_one_and_follow_the_gap():
@@ -179,18 +179,21 @@ def test_scores_are_mean_logarithms():
     for criterion, measure in (("mean", "mean_entropy"), ("pairwise", "max_pairwise_entropy")):
         expected = np.log(np.maximum(grid.values(measure), grid.floor)).mean(axis=1)
         np.testing.assert_allclose(score(grid, criterion).values, expected)
-    auto = score(grid, "auto")
+    auto = score(grid, "auto", Evidence({2: 0.3, 3: np.nan}, apart={2: True}))
     np.testing.assert_allclose(auto.doubts, np.log(grid.values("pair_doubt")).mean(axis=1))
-    both = score(grid, "pairwise").values + 0.5 * score(grid, "mean").values
-    np.testing.assert_allclose(auto.values, both)
-    assert auto.floor == pytest.approx(np.log(CRISP_BITS))
+    np.testing.assert_allclose(auto.values, score(grid, "pairwise").values)
+    np.testing.assert_allclose(auto.limits, [np.log(HOLDS * 0.3), -np.inf, -np.inf])
 
 
 # --- the selector ---------------------------------------------------------------------------------
 
 
 @parametrize_with_checks(
-    [KSelector(BBC(n_replicas=80, n_init=1), k_range=(2, 3), prior_scales=(1.0,))],
+    [
+        KSelector(
+            BBC(n_replicas=80, n_init=1), k_range=(2, 3), prior_scales=(1.0,), null_reference=0
+        )
+    ],
     expected_failed_checks=lambda estimator: {
         "check_sample_weight_equivalence_on_dense_data": (
             "a duplicate is one more row that random numbers are drawn for, as for BBC"
@@ -251,7 +254,7 @@ def test_same_bits_for_any_order_threads_and_wider_range():
 
 def test_refit_delegates_to_the_best_estimator():
     X = blobs(3, 40, 8.0)
-    selector = KSelector(clone(QUICK), k_range=(2, 3, 4), random_state=0).fit(X)
+    selector = select(X, k_range=(2, 3, 4), refit=True)
     assert selector.best_estimator_.n_clusters == selector.best_k_ == 3
     assert (selector.labels_ == selector.best_estimator_.labels_).all()
     assert (selector.predict(X) == selector.best_estimator_.predict(X)).all()
@@ -267,10 +270,30 @@ def test_confidence_is_the_share_of_half_samples():
     assert select(blobs(3, 60, 8.0)).confidence_ is None
 
 
-def test_tendency_of_separated_blobs_is_the_smallest_possible():
-    clustered = select(blobs(3, 40, 8.0), null_reference=19, prior_scales=(1.0,))
-    assert clustered.cluster_tendency_ == pytest.approx(0.05)
-    assert "rarely" in str(clustered.verdict_)
+def test_half_samples_are_run_at_one_scale_with_few_replicas(monkeypatch):
+    jobs = []
+    run = GridUnderWay.run
+
+    def watch(self, **keywords):
+        jobs.append(self.job)
+        return run(self, **keywords)
+
+    monkeypatch.setattr(GridUnderWay, "run", watch)
+    X = blobs(3, 60, 8.0)
+    select(X, estimator=BBC(n_replicas=90, n_init=1), prior_scales=(1, 2, 3), n_resamples=2)
+    whole, *halves = jobs
+    assert (whole.table.n, whole.prior_scales, whole.settings.n_replicas) == (180, (1, 2, 3), 90)
+    assert len(halves) == 2
+    for half in halves:
+        assert (half.table.n, half.prior_scales) == (90, (2,))
+        assert (half.settings.n_replicas, half.settings.n_draws) == (HALF_REPLICAS, 90)
+
+
+def test_tendency_of_separated_blobs_is_small():
+    clustered = select(blobs(3, 100, 30.0), null_reference=19, prior_scales=(1.0,))
+    assert clustered.cluster_tendency_ < 0.05
+    assert clustered.verdict_.has_clusters
+    assert clustered.verdict_.tendency == clustered.cluster_tendency_
 
 
 def test_without_null_reference_the_verdict_says_that_one_cluster_was_not_tested():
@@ -279,16 +302,8 @@ def test_without_null_reference_the_verdict_says_that_one_cluster_was_not_tested
     assert "was not tested" in str(nothing.verdict_)
 
 
-def test_nulls_have_the_spread_of_the_data():
-    """Six standard errors of a variance from 5,000 draws."""
-    table = make_table(np.random.default_rng(0).gamma(2.0, size=(5000, 2)) * [1.0, 10.0])
-    gaussian = draw_null("gaussian", table, np.random.default_rng())
-    np.testing.assert_allclose(
-        np.cov(gaussian.T, bias=True).diagonal(), table.rows.var(axis=0), rtol=6 * np.sqrt(2 / 5000)
-    )
-    uniform = draw_null("uniform", table, np.random.default_rng())
-    assert (uniform.min(axis=0) >= table.rows.min(axis=0)).all()
-    assert (uniform.max(axis=0) <= table.rows.max(axis=0)).all()
+def test_clouds_are_compared_with_by_default():
+    assert KSelector().null_reference == 19
 
 
 def test_verdict_says_which_pair_is_ill_separated_and_what_merging_does():
@@ -296,19 +311,28 @@ def test_verdict_says_which_pair_is_ill_separated_and_what_merging_does():
     X = generator.normal(size=(240, 2))
     X[80:160] += [0.5, 0.0]  # overlaps the first
     X[160:] += [0.0, 30.0]  # far from both
-    selector = select(X, k_range=(2, 3), prior_scales=(1.0,), estimator=BBC(n_replicas=300))
+    selector = select(
+        X,
+        k_range=(2, 3),
+        prior_scales=(1.0,),
+        null_reference=19,
+        estimator=BBC(n_replicas=300),
+    )
     by_k = {verdict.n_clusters: verdict for verdict in selector.verdict_.by_k}
-    assert by_k[2].kind == "crisp"
+    assert by_k[2].kind == "held"
     assert by_k[2].parents is None
-    assert by_k[3].kind == "one ill-separated pair"
+    assert by_k[3].kind in ("blurred", "cut")
     a, b = by_k[3].worst_pair
     far = 3 - a - b
     assert by_k[3].parents[a] == by_k[3].parents[b] != by_k[3].parents[far]
     assert by_k[3].merged_mean_entropy < by_k[3].mean_entropy / 10
+    (split,) = by_k[3].splits
+    assert split.children == (a, b)
+    assert not split.supported
     as_dict = selector.verdict_.to_dict()
     assert as_dict["best_k"] == 2
-    assert as_dict["by_k"][0]["kind"] == "crisp"
-    assert "as one cluster" in str(selector.verdict_)
+    assert as_dict["by_k"][0]["kind"] == "held"
+    assert f"between clusters {a} and {b}." in str(selector.verdict_)
 
 
 def test_large_tables_are_sampled():
@@ -370,14 +394,16 @@ def test_impossible_numbers_of_clusters_are_reported_and_the_others_run():
 @pytest.mark.parametrize("k_range", [(2, 3), "auto"])
 def test_callbacks_hear_of_every_cell_of_all_grids(k_range):
     heard = []
-    settings = {"prior_scales": (1.0, 2.0), "n_resamples": 2, "null_reference": 1}
+    settings = {"prior_scales": (1.0, 2.0), "n_resamples": 2, "null_reference": 2}
     selector = select(
         blobs(2, 30, 8.0), k_range=k_range, callbacks=lambda *step: heard.append(step), **settings
     )
-    n_cells = len(selector.curves_["n_clusters"]) * (1 + 2 + 2)
+    n_data = len(selector.curves_["n_clusters"])
+    n_cells = n_data + 2 * n_data // 2  # half-samples at one of two scales
     assert [done for done, _ in heard] == list(range(1, n_cells + 1))
     assert heard[-1] == (n_cells, n_cells)
-    assert all(total == n_cells for _, total in heard[len(selector.curves_["n_clusters"]) - 1 :])
+    totals = [total for _, total in heard[n_data - 1 :]]
+    assert totals == sorted(totals, reverse=True)  # grids to come count as large as the first
 
 
 def test_callbacks_that_cannot_be_called_are_refused():
