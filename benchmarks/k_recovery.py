@@ -28,7 +28,7 @@ from bbclust import KSelector
 from bbclust.baselines import compare_baselines
 
 OURS = ("auto (default)", "pairwise", "mean")
-SOLVED = 0.9  # adjusted Rand index of k-means at the true K with the truth, in the median draw
+SOLVED = 0.8  # adjusted Rand index of k-means at the true K with the nearest true mean, the median
 GROUPS = {
     "paper": "The paper's six data sets, K from 2 to 6",
     "wide": "Round clusters: as published, and at any n from 100 to 10,000",
@@ -60,7 +60,8 @@ def run_draw(number: int, seed: int, *, baselines: bool) -> dict[str, object]:
         partition = selector.grid_.references[selector.grid_.k_values.index(true_k)]
         if len(partition.labels) == len(labels):
             inside = labels >= 0
-            solved = float(adjusted_rand_score(labels[inside], partition.labels[inside]))
+            nearest = nearest_mean(X[inside], labels[inside])
+            solved = float(adjusted_rand_score(nearest, partition.labels[inside]))
     return {
         "row": row.name,
         "seed": seed,
@@ -73,6 +74,12 @@ def run_draw(number: int, seed: int, *, baselines: bool) -> dict[str, object]:
         "ari": solved,
         "seconds": seconds,
     }
+
+
+def nearest_mean(X: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The cluster whose true mean is nearest to each row."""
+    means = np.array([X[labels == k].mean(axis=0) for k in range(labels.max() + 1)])
+    return ((X[:, None, :] - means[None]) ** 2).sum(axis=2).argmin(axis=1)
 
 
 def is_right(draw: dict, method: str) -> bool:
@@ -178,7 +185,7 @@ def print_means(by_row: dict[str, list[dict]]) -> None:
         print(f"| {name} | {mean:.3f} |")
     print(
         f"\n{len(solved)} rows; on the draws that baselines were given. Left out, since k-means at "
-        f"the true K has an adjusted Rand index below {SOLVED} with the truth in the median draw: "
+        f"the true K and the nearest true mean have an adjusted Rand index below {SOLVED}: "
         f"{', '.join(left_out) or 'none'}."
     )
 

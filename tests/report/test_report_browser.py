@@ -89,7 +89,7 @@ def reports(tmp_path_factory):
         model = BBC(k, n_replicas=20, n_init=1, votes="all", random_state=0).fit(X)
         write_report(model, X, folder / f"{name}.html")
     for seed in range(40):  # about half of such tables look like one cloud
-        X = np.random.default_rng(seed).normal(size=(100, 2))
+        X = np.random.default_rng(seed).normal(size=(60, 2))
         quick = BBC(n_replicas=40, n_init=1, votes="all")
         cloud = KSelector(quick, k_range=(2, 3), random_state=0).fit(X)
         if cloud.best_k_ == 1:

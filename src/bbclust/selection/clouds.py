@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.isotonic import isotonic_regression
+from scipy.optimize import isotonic_regression
 from threadpoolctl import threadpool_limits
 
 Array = npt.NDArray[np.float64]
@@ -130,21 +130,23 @@ def with_one_mode(
     tried = np.unique(np.searchsorted(share, np.linspace(0, share[-1], N_MODES)))
     fits = [share[0] + np.cumsum(_unimodal(density, width, mode) * width) for mode in tried]
     changes = [np.abs(fit - share[1:]) for fit in fits]
-    best = int(np.argmin([change.max() for change in changes]))
     inside = (knots[1:] >= between[0]) & (knots[1:] <= between[1])
+    # The largest change may lie elsewhere, whatever the mode: then the least within. Rounded, so
+    # that no rounding decides between equals.
+    largest = [(change.max(), change[inside].max(initial=0.0)) for change in changes]
+    best = min(range(len(fits)), key=lambda i: np.round(largest[i], 9).tolist())
     moved = np.interp(share, np.concatenate([[share[0]], fits[best]]), knots)
-    return np.asarray(moved[place]), float(changes[best][inside].max(initial=0.0))
+    return np.asarray(moved[place]), float(largest[best][1])
 
 
 def _unimodal(density: Array, width: Array, mode: int) -> Array:
     """The nearest density that rises up to a knot and falls from there."""
     fitted = np.empty_like(density)
     if mode > 0:
-        fitted[:mode] = isotonic_regression(density[:mode], sample_weight=width[:mode])
+        fitted[:mode] = isotonic_regression(density[:mode], weights=width[:mode]).x
     if mode < len(density):
-        fitted[mode:] = isotonic_regression(
-            density[mode:], sample_weight=width[mode:], increasing=False
-        )
+        fall = isotonic_regression(density[mode:], weights=width[mode:], increasing=False)
+        fitted[mode:] = fall.x
     return fitted
 
 

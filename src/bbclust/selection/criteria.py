@@ -58,7 +58,7 @@ class Evidence:
     tendency : float or None
         p-value of "there is no valley between any two clusters"; None if it was not asked.
     relative_doubt : float or None
-        Of the neighbours of the K found, their geometric mean.
+        Of the neighbours of the K found, the least.
     """
 
     halves: dict[int, float] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Evidence:
 
     @property
     def is_one_cloud(self) -> bool:
-        """No valley is shown, and neighbours are no more apart than two halves of one cloud."""
+        """No valley is shown, and no neighbours are more apart than two halves of one cloud."""
         if self.tendency is None or self.relative_doubt is None:
             return False
         return self.tendency > LEVEL and self.relative_doubt >= 1

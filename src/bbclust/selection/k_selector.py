@@ -78,8 +78,8 @@ class KSelector(
         that holds: of which even the worst pair of clusters leaves at most half the doubt of a cut
         through a cluster, and none of the most doubtful neighbours is as hard to tell apart as two
         halves of one cloud. It answers K = 1 where no valley between any two clusters is shown
-        (``cluster_tendency_`` above 0.05) and neighbours are, on the geometric mean, no more apart
-        than two halves of one cloud.
+        (``cluster_tendency_`` above 0.05) and no neighbours are more apart than two halves of one
+        cloud.
     n_draws : int or "auto", default="auto"
         m, draws per replica. "auto" depends on the number of rows alone: all of them up to 300,
         then ``300 (n / 300)^0.2``.
@@ -316,6 +316,8 @@ class KSelector(
         if self.n_draws != "auto":
             check.check_integer("n_draws", self.n_draws, minimum=2)
         check.check_integer("null_reference", self.null_reference, minimum=0)
+        if self.null_reference == 1:
+            raise ValueError("null_reference=1 is too few to compare with: give 0 for none, or 19.")
         check.check_integer("n_resamples", self.n_resamples, minimum=0)
         check.check_n_jobs(self.n_jobs)
         check.check_callbacks(self.callbacks)
@@ -463,9 +465,8 @@ class KSelector(
         k = score(grid, self.criterion, evidence).best()
         pairs = splits.test_pairs(grid.references[grid.k_values.index(k)])
         tendency = splits.p_value_of_none(pairs)
-        logs = np.log([test.relative_doubt for test in pairs])
-        relative = float(np.exp(logs.mean())) if pairs else None
-        return pairs, replace(evidence, tendency=tendency, relative_doubt=relative)
+        least = min((test.relative_doubt for test in pairs), default=None)
+        return pairs, replace(evidence, tendency=tendency, relative_doubt=least)
 
     def _number_as_the_model(self, grid: Grid) -> None:
         """Give the pairs of the verdict the numbers that their clusters have in the model.

@@ -403,9 +403,9 @@ def _at_most(
 
 
 def _smallest_step(column: Array) -> float:
-    """The least difference between two numbers of a column; 0 if they are all the same."""
+    """The least difference between two numbers of a column; 0 if they are one or two."""
     steps = np.diff(np.unique(column))
-    return float(steps.min(initial=np.inf)) if len(steps) else 0.0
+    return float(steps.min()) if len(steps) > 1 else 0.0
 
 
 def _settled(cloud: Cloud, centers: Array) -> Array:

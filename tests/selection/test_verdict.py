@@ -1,0 +1,414 @@
+"""What is said of clusters: never more than was shown."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from bbclust import BBC, KSelector
+from bbclust.report import gather, render, summarize
+from bbclust.report.k_slider import KINDS
+from bbclust.selection import k_selector
+from bbclust.selection.splits import PairTest
+from bbclust.selection.verdict import UNTESTED, KVerdict, Verdict, _kind, most_chosen
+
+QUICK = BBC(n_replicas=60, n_init=2)
+
+
+def select(X, k_range=(2,), **parameters):
+    settings = {"k_range": k_range, "random_state": 0, **parameters}
+    return KSelector(clone(QUICK), **settings).fit(X)
+
+
+def verdict_of(**changes):
+    settings = {
+        "best_k": 4,
+        "tied_k": (4,),
+        "tendency": 0.01,
+        "confidence": None,
+        "n_resamples": 0,
+        "best_k_by": {"pairwise": 4, "mean": 4},
+        "largest_k": 9,
+        "pairs": (),
+        "by_k": (),
+    }
+    return Verdict(**(settings | changes))
+
+
+def pairs_of(**verdicts):
+    """Pairs by name, such as ``p01="touching"``."""
+    numbers = {"separated": (0.1, 0.01), "touching": (0.9, 0.3), "halves": (1.4, 0.8)}
+    return tuple(
+        PairTest((int(name[1]), int(name[2])), *numbers[verdict])
+        for name, verdict in verdicts.items()
+    )
+
+
+# --- words of a verdict ---------------------------------------------------------------------------
+
+
+def test_groups_are_clusters_that_are_not_shown_to_be_separated():
+    assert verdict_of().groups() == [[0], [1], [2], [3]]
+    assert verdict_of(pairs=pairs_of(p02="touching")).groups() == [[0, 2], [1], [3]]
+    chain = pairs_of(p01="separated", p13="halves", p23="touching")
+    assert verdict_of(pairs=chain).groups() == [[0], [1, 2, 3]]
+    # A pair that is separated does not part what two others hold together.
+    circle = pairs_of(p01="touching", p12="touching", p02="separated", p03="separated")
+    assert verdict_of(pairs=circle).groups() == [[0, 1, 2], [3]]
+    two = pairs_of(p03="touching", p12="touching", p01="separated")
+    assert verdict_of(pairs=two).groups() == [[0, 3], [1, 2]]
+    assert verdict_of(best_k=1).groups() == [[0]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"pairs": pairs_of(p01="separated")}, "4 clusters, separated from one another (p = 0.01)"),
+        (
+            {"pairs": pairs_of(p01="separated", p23="touching")},
+            "4 clusters fit best, of which 3 groups are shown to be separated (p = 0.01); clusters "
+            "{2, 3} touch one another.",
+        ),
+        (
+            {"pairs": pairs_of(p01="touching", p23="touching", p12="separated")},
+            "clusters {0, 1} and {2, 3} touch one another.",
+        ),
+        (
+            {"pairs": pairs_of(p01="touching", p12="touching", p23="touching")},
+            "no two groups of them are shown to be separated: they touch.",
+        ),
+        ({"tendency": None}, "4 clusters fit best; whether there are any was not tested."),
+        ({"tendency": 0.2}, "No clusters are shown: one cloud without a gap could look like this"),
+        ({"tendency": 0.2, "best_k": 1}, "No clusters: the rows look like one cloud."),
+    ],
+)
+def test_the_answer(changes, sentence):
+    verdict = verdict_of(**changes)
+    assert sentence in verdict.answer()
+    assert str(verdict).splitlines()[0] == verdict.answer()
+
+
+def test_has_clusters_is_what_the_p_value_says():
+    assert [verdict_of(tendency=p).has_clusters for p in (0.05, 0.06, None)] == [True, False, None]
+
+
+@pytest.mark.parametrize("tendency", [0.06, 1.0])
+@pytest.mark.parametrize("best_k", [1, 4])
+def test_without_a_valley_nothing_is_called_separated(tendency, best_k):
+    verdict = verdict_of(tendency=tendency, best_k=best_k, pairs=pairs_of(p01="touching"))
+    assert "No clusters" in verdict.answer()
+    assert "separated" not in str(verdict)
+
+
+def test_support_is_short_when_all_agree():
+    assert verdict_of().support() == "All criteria agree."
+
+
+def test_support_names_those_who_disagree():
+    other = verdict_of(best_k_by={"pairwise": 2, "mean": 3})
+    assert other.support() == "The paper's criteria choose 2 (pairwise) and 3 (mean)."
+    one = verdict_of(best_k_by={"pairwise": 4, "mean": 2})
+    assert one.support() == "The paper's criteria choose 2 (mean)."
+    cloud = verdict_of(best_k=1, best_k_by={"pairwise": 2, "mean": 3})
+    assert cloud.support() == (
+        "The paper's criteria, which cannot choose 1, choose 2 (pairwise) and 3 (mean)."
+    )
+
+
+def test_support_names_ties_half_samples_and_the_edge():
+    verdict = verdict_of(
+        tied_k=(3, 4, 7),
+        confidence={2: 0.0, 3: 0.6, 4: 0.4},
+        n_resamples=20,
+        largest_k=4,
+    )
+    assert verdict.support() == (
+        "K = 3, 7 tied with it within Monte-Carlo error (run more replicas); 20 half-samples of "
+        "the rows agree 40% of the time and mostly choose 3; 4 is the largest K tried: try larger "
+        "ones."
+    )
+    sure = verdict_of(confidence={3: 0.0, 4: 1.0}, n_resamples=5)
+    assert sure.support() == "5 half-samples of the rows agree 100% of the time."
+    assert "largest" not in verdict_of(best_k=2, largest_k=2, best_k_by={}).support()
+
+
+def test_among_equals_the_chosen_one_is_most_chosen_else_the_smallest():
+    shares = {2: 0.4, 3: 0.4, 5: 0.2}
+    assert most_chosen(shares, 3) == 3
+    assert most_chosen(shares, 2) == 2
+    assert most_chosen(shares, 5) == 2
+    assert most_chosen({2: 0.1, 3: 0.9}, 2) == 3
+
+
+@pytest.mark.parametrize(
+    ("relative", "halves", "kind"),
+    [
+        (0.5, 0.3, "held"),
+        (0.51, 0.3, "blurred"),
+        (1.0, 0.3, "cut"),
+        (None, np.nan, "outlier"),
+        (None, None, UNTESTED),
+    ],
+)
+def test_kinds_of_k(relative, halves, kind):
+    assert _kind(relative, halves) == kind
+    assert kind in KINDS
+
+
+def test_a_k_in_one_line():
+    verdict = KVerdict(3, "held", (0, 2), 0.034, 0.001, 0.21, 0.1, 0.1, (0.5, 0.3, 0.2), None, ())
+    assert str(verdict) == (
+        "K = 3: held; at worst 0.03 bits of doubt, 0.21 times that of a cut through a cluster, "
+        "between clusters 0 and 2."
+    )
+
+
+def test_a_verdict_as_plain_data_says_the_same():
+    verdict = verdict_of(pairs=pairs_of(p01="separated", p23="touching"))
+    plain = json.loads(json.dumps(verdict.to_dict()))
+    assert [pair["verdict"] for pair in plain["pairs"]] == ["separated", "touching"]
+    assert plain["groups"] == [[0], [1], [2, 3]]
+    assert plain["has_clusters"] is True
+    assert plain["best_k"] == 4
+
+
+# --- verdicts of tables ---------------------------------------------------------------------------
+
+
+def table_without_a_gap(kind):
+    generator = np.random.default_rng(0)
+    if kind == "uniform square":
+        return generator.uniform(size=(5000, 2))
+    rows = generator.normal(size=(6000, 2))
+    if kind == "gaussians 2 deviations apart":
+        rows[::2, 0] += 2
+    return rows
+
+
+@pytest.mark.parametrize("kind", ["uniform square", "gaussian", "gaussians 2 deviations apart"])
+def test_halves_of_one_cloud_are_nowhere_called_separated(kind):
+    X = table_without_a_gap(kind)
+    selector = select(X)
+    verdict = selector.verdict_
+    assert str(verdict).startswith("No clusters")
+    assert verdict.has_clusters is False
+    assert "separated" not in str(verdict)
+    assert "separated" not in json.dumps(verdict.to_dict())
+    summary = summarize(gather(selector, X))
+    assert "separated" not in json.dumps([summary["answer"], summary["pairs"]])
+
+
+def test_tables_of_one_cloud_are_rarely_said_to_have_clusters(seed):
+    """Twelve tables: with an error of 5% each, seven or more are once in 1.6 million."""
+    generator = np.random.default_rng(seed)
+    tables = [generator.normal(size=(150, 2)) for _ in range(12)]
+    found = [select(X, refit=False, random_state=i) for i, X in enumerate(tables)]
+    assert sum(one.verdict_.has_clusters for one in found) <= 6
+
+
+def far_blobs(n_each=120, seed=0):
+    """Three round clusters, 30 deviations from one another."""
+    rows = np.random.default_rng(seed).normal(size=(3 * n_each, 2))
+    rows[:n_each] += [30.0, 0.0]
+    rows[n_each : 2 * n_each] += [15.0, 26.0]
+    return rows
+
+
+def test_far_blobs_are_separated():
+    X = far_blobs()
+    selector = select(X, range(2, 6))
+    verdict = selector.verdict_
+    assert selector.best_k_ == 3
+    assert verdict.answer().startswith("3 clusters, separated from one another (p = ")
+    assert {test.verdict for test in verdict.pairs} == {"separated"}
+    assert verdict.groups() == [[0], [1], [2]]
+    by_k = {one.n_clusters: one for one in verdict.by_k}
+    assert by_k[3].kind == "held"
+    assert by_k[4].kind != "held"
+    summary = summarize(gather(selector, X))
+    assert summary["answer"]["choice"]["has_clusters"] is True
+    assert {pair["verdict"] for pair in summary["pairs"]} == {"separated"}
+    assert summary["answer"]["sentences"][0].startswith("3 clusters, separated")
+
+
+def test_splits_say_which_clusters_of_the_smaller_k_are_several():
+    X = far_blobs()
+    X[:120] += [0.0, 200.0]  # one is far from the other two
+    two, three = select(X, (2, 3), refit=False).verdict_.by_k
+    assert two.splits == ()
+    (split,) = three.splits
+    assert len(split.children) == 2
+    assert split.supported
+    assert split.relative_doubt <= 0.5
+    assert all(three.parents[child] == split.parent for child in split.children)
+
+
+def test_one_outlier_makes_no_cluster():
+    X = np.vstack([far_blobs(), [[500.0, 500.0]]])
+    selector = select(X, (3, 4), refit=False)
+    assert [one.kind for one in selector.verdict_.by_k][1] == "outlier"
+    assert selector.verdict_.by_k[1].relative_doubt is None
+
+
+def test_pairs_have_the_numbers_of_the_model(monkeypatch):
+    """K is chosen on 300 of 3,000 rows, in which the clusters have another order of size."""
+    monkeypatch.setattr(k_selector, "MAX_SAMPLE", 300)
+    n = 3000
+    rows = np.random.default_rng(0).normal(size=(n, 2))
+    cluster = np.searchsorted([0.35, 0.68], np.arange(n) / n, side="right")
+    rows[:, 0] += 12.0 * cluster  # on a line: the middle one is a neighbour of both
+    orders = set()
+    for seed in range(30):
+        selector = select(rows, (3,), random_state=seed)
+        assert selector.n_sample_ == 300
+        (of_grid,) = selector.grid_.references
+        centers = selector.best_estimator_.cluster_centers_
+        place = centers[:, 0].argsort().argsort()
+        assert len(selector.verdict_.pairs) == 2
+        for test in selector.verdict_.pairs:
+            first, second = test.clusters
+            assert first < second
+            assert abs(place[first] - place[second]) == 1
+        orders.add(tuple(of_grid.centers[:, 0].argsort()) == tuple(centers[:, 0].argsort()))
+        if orders == {True, False}:
+            return
+    pytest.fail("Some sample should have another order.")
+
+
+# --- what a verdict does not depend on ------------------------------------------------------------
+
+
+def mixed():
+    generator = np.random.default_rng(5)
+    rows = generator.normal(size=(150, 2))
+    rows[:50, 0] += 4.0
+    rows[50:100, 1] += 9.0
+    return rows
+
+
+def numbers(selector):
+    verdict = selector.verdict_
+    return (
+        selector.best_k_,
+        selector.cluster_tendency_,
+        [(test.clusters, test.relative_doubt, test.p_value) for test in verdict.pairs],
+    )
+
+
+def test_same_verdict_for_any_number_of_threads_and_equal_weights():
+    X = mixed()
+    plain = select(X, (2, 3, 4), n_resamples=2, refit=False)
+    for other in (
+        select(X, (2, 3, 4), n_resamples=2, refit=False, n_jobs=2),
+        KSelector(clone(QUICK), k_range=(2, 3, 4), n_resamples=2, refit=False, random_state=0).fit(
+            X, sample_weight=np.full(150, 7.0)
+        ),
+    ):
+        assert other.verdict_ == plain.verdict_
+        assert numbers(other) == numbers(plain)
+
+
+def test_a_row_without_weight_says_nothing():
+    X = mixed()
+    weights = np.arange(150) % 3 + 1.0
+    settings = {"k_range": (2, 3, 4), "refit": False, "random_state": 0}
+    plain = KSelector(clone(QUICK), **settings).fit(X, sample_weight=weights)
+    more = KSelector(clone(QUICK), **settings).fit(
+        np.insert(X, 70, [900.0, -900.0], axis=0), sample_weight=np.insert(weights, 70, 0.0)
+    )
+    assert more.verdict_ == plain.verdict_
+    assert numbers(more) == numbers(plain)
+
+
+@pytest.mark.parametrize("shift", [-2.5, 1e6])
+def test_translation_leaves_the_verdict(shift):
+    X = mixed()
+    here, there = (select(rows, (2, 3, 4), refit=False) for rows in (X, X + shift))
+    assert there.best_k_ == here.best_k_
+    assert there.cluster_tendency_ == pytest.approx(here.cluster_tendency_, rel=1e-3)
+    assert [one.kind for one in there.verdict_.by_k] == [one.kind for one in here.verdict_.by_k]
+    for mine, other in zip(here.verdict_.pairs, there.verdict_.pairs, strict=True):
+        assert mine.clusters == other.clusters
+        assert other.p_value == pytest.approx(mine.p_value, rel=1e-3)
+        assert other.relative_doubt == pytest.approx(mine.relative_doubt, rel=1e-3)
+
+
+def test_nothing_is_tested_without_clouds():
+    X = far_blobs()
+    X[:120] += [0.0, 200.0]
+    selector = select(X, (2, 3, 4, 5), null_reference=0)
+    assert selector.best_k_ == 3  # beside halves of its own clusters, not of clouds
+    assert selector.cluster_tendency_ is None
+    assert selector.verdict_.pairs == ()
+    assert selector.verdict_.has_clusters is None
+    assert "was not tested" in selector.verdict_.answer()
+    summary = summarize(gather(selector, X))
+    assert {pair["verdict"] for pair in summary["pairs"]} == {UNTESTED}
+    assert "separated" not in json.dumps(summary["answer"])
+    cloud = select(np.random.default_rng(0).normal(size=(100, 2)), null_reference=0)
+    assert cloud.best_k_ == 2
+
+
+@pytest.mark.parametrize("criterion", ["pairwise", "mean"])
+def test_the_papers_criteria_find_two_clusters_at_least_and_are_tested_too(criterion):
+    X = np.random.default_rng(0).normal(size=(150, 2))
+    selector = select(X, (2, 3), criterion=criterion, refit=False)
+    assert selector.best_k_ in (2, 3)
+    assert 1 not in selector.mc_confidence_
+    assert selector.verdict_.answer().startswith("No clusters are shown")
+    assert len(selector.verdict_.pairs) >= 1
+
+
+# --- K = 1 from end to end ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def one_cloud():
+    """Rows that look like one cloud, and what was found: four of ten such tables or so."""
+    for seed in range(40):
+        X = np.random.default_rng(seed).normal(size=(60, 2))
+        selector = select(X, (2, 3), n_resamples=3)
+        if selector.best_k_ == 1:
+            return X, selector
+    pytest.fail("None of forty clouds is one cloud.")
+
+
+def test_one_cluster_is_a_model(one_cloud):
+    X, selector = one_cloud
+    assert selector.best_estimator_.n_clusters == 1
+    assert set(selector.labels_) == {0}
+    assert set(selector.predict(X + 1)) == {0}
+    assert selector.predict_proba(X).tolist() == [[1.0]] * len(X)
+    assert selector.transform(X).shape == (60, 1)
+
+
+def test_one_cluster_in_words_and_numbers(one_cloud):
+    _, selector = one_cloud
+    verdict = selector.verdict_
+    assert str(verdict).startswith("No clusters: the rows look like one cloud.")
+    assert verdict.pairs == ()
+    assert verdict.groups() == [[0]]
+    assert verdict.best_k == 1
+    assert selector.cluster_tendency_ > 0.05
+    assert selector.confidence_ is None
+    assert selector.mc_confidence_[1] == 1.0
+    assert selector.tied_k_ == (1,)
+    assert selector.best_k_by_["auto"] == 1
+    assert selector.best_k_by_["pairwise"] > 1
+    assert set(selector.scores_) == {2, 3}
+    assert [one.n_clusters for one in verdict.by_k] == [2, 3]
+
+
+def test_one_cluster_has_a_summary_and_a_page(one_cloud):
+    X, selector = one_cloud
+    analysis = gather(selector, X, truth=np.arange(60) % 2)
+    summary = json.loads(json.dumps(summarize(analysis), allow_nan=False))
+    assert summary["answer"]["n_clusters"] == summary["selection"]["best_k"] == 1
+    assert summary["answer"]["worst_pair"] is None
+    assert summary["answer"]["sizes"] == [60]
+    assert summary["answer"]["choice"]["groups"] == [[0]]
+    assert summary["pairs"] == []
+    assert summary["answer"]["sentences"][0].startswith("No clusters: the rows look like one cloud")
+    page = render(analysis)
+    assert "No clusters: the rows look like one cloud." in page
