@@ -95,7 +95,7 @@ def main() -> None:
         WebDriverWait(browser, 30).until(lambda _: browser.execute_script(ready))
         answer = photograph(browser, "header", "#answer .sizes")
         browser.execute_script(SELECT_DISPUTED)
-        rows = photograph(browser, "#legend", "#row-table tbody tr:nth-child(4)")
+        rows = photograph(browser, "#legend", "#row-table tbody tr:nth-child(3)")
         browser.quit()
     picture = stack([answer, rows])
     small = picture.resize((picture.width * 5 // 6, picture.height * 5 // 6), Image.LANCZOS)
