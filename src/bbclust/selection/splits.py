@@ -18,6 +18,7 @@ of these rows. Three questions are answered:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median_high
@@ -31,7 +32,7 @@ from bbclust.ensemble.assembly import ReplicaSettings, prepare_priors
 from bbclust.ensemble.job import Job
 from bbclust.ensemble.run import run_replicas
 from bbclust.priors import ElicitedPrior
-from bbclust.selection.clouds import BorrowedShape, Cloud, FilledValley
+from bbclust.selection.clouds import BorrowedShape, Cloud, FilledValley, with_one_mode
 from bbclust.selection.grid import Grid, GridJob, GridSettings, entropy_floor, find_reference
 from bbclust.stages.entropies import pair_doubts
 from bbclust.stages.kmeans import Partition, cluster_reference
@@ -88,6 +89,21 @@ def pair_verdict(relative_doubt: float, p_value: float) -> str:
     if relative_doubt < 1:
         return "touching"
     return "no more apart than two halves of one cloud"
+
+
+def groups_of(tests: Iterable[PairTest]) -> list[list[int]]:
+    """The clusters of some tests, those together that are not shown to be separated."""
+    group: dict[int, int] = {}
+    for test in tests:
+        for cluster in test.clusters:
+            group.setdefault(cluster, cluster)
+        if test.verdict != "separated":
+            first, second = (group[cluster] for cluster in test.clusters)
+            group = {c: first if one == second else one for c, one in group.items()}
+    return [
+        sorted(cluster for cluster, one in group.items() if one == name)
+        for name in dict.fromkeys(group.values())
+    ]
 
 
 class Drawn(Protocol):
@@ -276,12 +292,17 @@ class Splits:
     def p_value_of_none(self, tests: list[PairTest]) -> float:
         """How often one cloud shows a valley as deep as the deepest of those between neighbours.
 
-        All rows, cut in two, are looked at as well; the least p-value, times their number.
+        All rows, cut in two, are looked at as well; the least p-value, times their number. A valley
+        between two clusters that others connect does not count: one cloud may have arms.
         """
         every_row = np.arange(self._table.n)
-        values = [test.p_value for test in tests]
-        values.append(self.p_value_of_one(every_row, self._generator(1, (0, 0))))
-        return min(1.0, len(values) * min(values))
+        group = {cluster: i for i, one in enumerate(groups_of(tests)) for cluster in one}
+        values = [self.p_value_of_one(every_row, self._generator(1, (0, 0)))]
+        for test in tests:
+            first, second = test.clusters
+            if group[first] != group[second]:
+                values.append(test.p_value)
+        return min(1.0, (1 + len(tests)) * min(values))
 
     def _p_of_valley(
         self,
@@ -289,21 +310,36 @@ class Splits:
         centers: Array,
         generator: np.random.Generator,
     ) -> float:
-        """The p-value of a valley's depth among those of the same rows with the valley filled."""
+        """The p-value of a valley's depth among those of the same rows with the valley filled.
+
+        The filled rows follow the chance ups and downs of the rows, and even ones show the deepest
+        valleys by chance: the p-value is the larger of that and of even rows'.
+        """
         if len(members) < 2 * MIN_ROWS or not self._n_clouds:
             return 1.0
         cloud = self._cloud_on_a_line(members, generator)
         if count_distinct_rows(cloud.rows, 4) < 4:
             return 1.0
         filled = FilledValley.between(cloud, _settled(cloud, centers))
-        observed = -np.log(max(filled.depth, TINY))
+
+        def depth_of_filled() -> float:
+            drawn = filled.draw(generator)
+            return FilledValley.between(drawn, _settled(drawn, centers)).depth
+
+        def depth_of_even() -> float:
+            even = generator.uniform(size=cloud.n)
+            return with_one_mode(even, cloud.weights, between=(0.25, 0.75))[1]
+
+        return max(
+            self._share_as_deep(filled.depth, depth_of)
+            for depth_of in (depth_of_filled, depth_of_even)
+        )
+
+    def _share_as_deep(self, depth: float, depth_of: Callable[[], float]) -> float:
+        observed = -np.log(max(depth, TINY))
         logs: list[float] = []
         while len(logs) < self._n_clouds and not _is_plain(observed, logs):
-            drawn = filled.draw(generator)
-            if count_distinct_rows(drawn.rows, 4) < 4:
-                return 1.0
-            depth = FilledValley.between(drawn, _settled(drawn, centers)).depth
-            logs.append(-float(np.log(max(depth, TINY))))
+            logs.append(-float(np.log(max(depth_of(), TINY))))
         return _share_below(observed, np.array(logs))
 
     def test_pairs(self, partition: Partition) -> list[PairTest]:

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from bbclust.selection.criteria import HOLDS, Evidence
 from bbclust.selection.grid import Grid
-from bbclust.selection.splits import LEVEL, PairTest, mean_doubts
+from bbclust.selection.splits import LEVEL, PairTest, groups_of, mean_doubts
 from bbclust.stages.entropies import worst_pair
 from bbclust.stages.kmeans import Partition
 
@@ -140,15 +140,10 @@ class Verdict:
 
     def groups(self) -> list[list[int]]:
         """The clusters, those together that are not shown to be separated."""
-        group = list(range(self.best_k))
-        for test in self.pairs:
-            if test.verdict != "separated":
-                first, second = (group[cluster] for cluster in test.clusters)
-                group = [first if one == second else one for one in group]
-        return [
-            [cluster for cluster in range(self.best_k) if group[cluster] == one]
-            for one in dict.fromkeys(group)
-        ]
+        tested = groups_of(self.pairs)
+        known = {cluster for group in tested for cluster in group}
+        alone = [[cluster] for cluster in range(self.best_k) if cluster not in known]
+        return sorted(tested + alone)
 
     def to_dict(self) -> dict[str, object]:
         """Plain numbers, strings, lists and dicts."""
