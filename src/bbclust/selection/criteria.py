@@ -51,7 +51,8 @@ class Evidence:
     Attributes
     ----------
     halves : dict
-        K: doubt between two halves of a cluster, in bits; NaN if one is too small to have halves.
+        K: doubt of a cut through a cluster, in bits: of two halves of its own clusters, or, where
+        that is less, of the clusters one started from; NaN if one is too small to have halves.
     apart : dict
         K: whether its most doubtful neighbours are more apart than two halves of one cloud, for
         the K's of which it was asked.
@@ -188,7 +189,7 @@ def gather_evidence(grid: Grid, splits: Splits) -> Evidence:
     start = grid.k_values[int(without_clouds.values.argmin())]
     if without_clouds.best() > start:
         cuts = splits.doubt_of_cuts(references[start])
-        halves = {k: min(h, cuts) if k > start else h for k, h in halves.items()}
+        halves = {k: float(np.minimum(h, cuts)) if k > start else h for k, h in halves.items()}
         without_clouds = score_auto(grid, Evidence(halves))
     apart: dict[int, bool] = {}
     for k, doubt, limit in zip(
