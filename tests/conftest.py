@@ -23,3 +23,18 @@ def without_a_screen():
     pyplot.switch_backend("Agg")
     yield
     pyplot.close("all")
+
+
+@pytest.fixture
+def draw_without_a_valley():
+    """Tables of thousands of rows of which no two halves are separated, by kind and generator."""
+
+    def draw(kind, generator):
+        if kind == "uniform square":
+            return generator.uniform(size=(5000, 2))
+        rows = generator.normal(size=(6000, 2))
+        if kind == "gaussians 2 deviations apart":
+            rows[::2, 0] += 2
+        return rows
+
+    return draw

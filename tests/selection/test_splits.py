@@ -142,20 +142,11 @@ def test_separated_clusters_are_far_below_halves_of_one_cloud(seed):
     assert np.median([pair.p_value for pair in found]) < 0.02
 
 
-def one_cloud_or_flat(kind, generator):
-    if kind == "uniform square":
-        return generator.uniform(size=(5000, 2))
-    rows = generator.normal(size=(6000, 2))
-    if kind == "gaussians 2 deviations apart":
-        rows[::2, 0] += 2
-    return rows
-
-
 @pytest.mark.parametrize("kind", ["uniform square", "gaussian", "gaussians 2 deviations apart"])
-def test_p_values_without_a_valley_are_not_small(kind, seed):
+def test_p_values_without_a_valley_are_not_small(kind, seed, draw_without_a_valley):
     """Ten tables: minus the logarithms of ten uniform p-values add up to 40 once in 10^8."""
     generator = np.random.default_rng(seed)
-    tables = [one_cloud_or_flat(kind, generator) for _ in range(10)]
+    tables = [draw_without_a_valley(kind, generator) for _ in range(10)]
     p_values = []
     for i, X in enumerate(tables):
         splits, partition = look_at(X, seed=10 * seed + i, n_draws=500)

@@ -176,19 +176,9 @@ def test_a_verdict_as_plain_data_says_the_same():
 # --- verdicts of tables ---------------------------------------------------------------------------
 
 
-def table_without_a_gap(kind):
-    generator = np.random.default_rng(0)
-    if kind == "uniform square":
-        return generator.uniform(size=(5000, 2))
-    rows = generator.normal(size=(6000, 2))
-    if kind == "gaussians 2 deviations apart":
-        rows[::2, 0] += 2
-    return rows
-
-
 @pytest.mark.parametrize("kind", ["uniform square", "gaussian", "gaussians 2 deviations apart"])
-def test_halves_of_one_cloud_are_nowhere_called_separated(kind):
-    X = table_without_a_gap(kind)
+def test_halves_of_one_cloud_are_nowhere_called_separated(kind, draw_without_a_valley):
+    X = draw_without_a_valley(kind, np.random.default_rng(0))
     selector = select(X)
     verdict = selector.verdict_
     assert str(verdict).startswith("No clusters")

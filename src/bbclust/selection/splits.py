@@ -48,6 +48,7 @@ MAX_ROWS = 500
 MAX_ROWS_ON_A_LINE = 2000
 MIN_DRAWS = 5  # of a cluster in a replica, as of every cell of a table in a chi-squared test
 MIN_ROWS = 3
+OF_CUTS = 2**13  # streams of cuts, apart from those of pairs
 N_LLOYD = 10
 FIRST_CLOUDS = 7
 PLAIN = (1e-3, 0.25)  # a p-value outside of these is not looked at more closely
@@ -231,7 +232,7 @@ class Splits:
 
     def _doubt_of_best_cut(self, partition: Partition, cluster: int) -> float:
         members = np.flatnonzero(partition.labels == cluster)
-        generator = self._generator(partition.n_clusters, (cluster, cluster + 1))
+        generator = self._generator(OF_CUTS + partition.n_clusters, (cluster, cluster))
         cloud = self._cloud(members, generator)
         if self.p_value_of_one(members, generator) <= LEVEL:
             return np.nan
