@@ -18,7 +18,10 @@ Labels = npt.NDArray[np.integer]
 
 MOST_FOR_MATRIX = 12
 KINDS = {
-    "held": "Even the worst pair is told apart far better than the parts of a cluster.",
+    "held": (
+        "Even the worst pair is told apart far better than the parts of a cluster, or better and "
+        "with a valley between all neighbours."
+    ),
     "blurred": "The worst pair is told apart a little better than the parts of a cluster.",
     "cut": "The worst pair is told apart no better than the parts of a cluster: one may be cut.",
     "outlier": "A cluster is too small to say anything of.",

@@ -14,7 +14,12 @@ cut between the groups. A larger K holds when
   leaves, unless these have valleys themselves
   (:meth:`bbclust.selection.splits.Splits.doubt_of_cuts`), and
 - none of its four most doubtful pairs of neighbours is as hard to tell apart as two halves of one
-  cloud would be (:meth:`bbclust.selection.splits.Splits.relative_doubt`).
+  cloud would be (:meth:`bbclust.selection.splits.Splits.relative_doubt`);
+
+or when even its worst pair leaves no more doubt than two halves of its own clusters, and there is a
+valley between every two neighbours (:meth:`bbclust.selection.splits.Splits.is_separated`, with the
+level of 0.05 shared among the K's of which that is asked). This is the way of small clusters beside
+large ones: replicas draw few of their rows, and doubt them.
 
 Doubts are only ever compared with doubts that were found from as many rows, draws and at the same
 s; no entropy is compared with a constant.
@@ -50,34 +55,46 @@ class Evidence:
 
     Attributes
     ----------
-    halves : dict
+    cuts : dict
         K: doubt of a cut through a cluster, in bits: of two halves of its own clusters, or, where
         that is less, of the clusters one started from; NaN if one is too small to have halves.
     apart : dict
         K: whether its most doubtful neighbours are more apart than two halves of one cloud, for
         the K's of which it was asked.
+    separated : dict
+        K: True where a valley is shown between every two neighbours, and that was asked.
     tendency : float or None
-        p-value of "there is no valley between any two clusters"; None if it was not asked.
+        p-value of "one cloud, without a valley and with parts as loose"; None if it was not asked.
     relative_doubt : float or None
         Of the neighbours of the K found, the least.
     """
 
-    halves: dict[int, float] = field(default_factory=dict)
+    cuts: dict[int, float] = field(default_factory=dict)
     apart: dict[int, bool] = field(default_factory=dict)
+    separated: dict[int, bool] = field(default_factory=dict)
     tendency: float | None = None
     relative_doubt: float | None = None
 
     @property
     def is_one_cloud(self) -> bool:
-        """No valley is shown, and no neighbours are more apart than two halves of one cloud."""
+        """No clusters are shown, and no neighbours are more apart than two halves of one cloud."""
         if self.tendency is None or self.relative_doubt is None:
             return False
         return self.tendency > LEVEL and self.relative_doubt >= 1
 
+    def limit(self, k: int) -> float:
+        """The doubt up to which a K holds; one that never does has the least number."""
+        cut = self.cuts.get(k, np.nan)
+        if self.separated.get(k):
+            return cut
+        if np.isnan(cut) or not self.apart.get(k, True):
+            return np.finfo(float).tiny
+        return HOLDS * cut
+
     def for_draws(self, ratio: float) -> Evidence:
         """The same for replicas of ``ratio`` times as many draws: doubts go with 1 / sqrt(m)."""
-        fewer = {k: float(np.minimum(h / np.sqrt(ratio), 1.0)) for k, h in self.halves.items()}
-        return replace(self, halves=fewer)
+        fewer = {k: float(np.minimum(cut / np.sqrt(ratio), 1.0)) for k, cut in self.cuts.items()}
+        return replace(self, cuts=fewer)
 
 
 NO_EVIDENCE = Evidence()
@@ -162,10 +179,7 @@ def score_auto(grid: Grid, evidence: Evidence = NO_EVIDENCE) -> Scores:
     """The paper's pairwise entropy, and the largest K above it that holds."""
     pairwise, influence = mean_logs(grid, PAIRWISE)
     doubts, doubt_influence = mean_logs(grid, DOUBT)
-    halves = np.array([evidence.halves.get(k, np.nan) for k in grid.k_values])
-    refused = np.array([not evidence.apart.get(k, True) for k in grid.k_values])
-    with np.errstate(invalid="ignore"):
-        limits = np.where(np.isnan(halves) | refused, -np.inf, np.log(HOLDS * halves))
+    limits = np.log([evidence.limit(k) for k in grid.k_values])
     at_floor = pairwise <= np.log(grid.floor)
     start = len(at_floor) - 1 - at_floor[::-1].argmax() if at_floor.any() else pairwise.argmin()
     values = pairwise.copy()
@@ -185,24 +199,25 @@ def gather_evidence(grid: Grid, splits: Splits) -> Evidence:
     """What clouds say of each K, from the largest down until one holds."""
     references = dict(zip(grid.k_values, grid.references, strict=True))
     halves = {k: splits.doubt_of_halves(reference) for k, reference in references.items()}
-    without_clouds = score_auto(grid, Evidence(halves))
-    start = grid.k_values[int(without_clouds.values.argmin())]
-    if without_clouds.best() > start:
-        cuts = splits.doubt_of_cuts(references[start])
-        halves = {k: float(np.minimum(h, cuts)) if k > start else h for k, h in halves.items()}
-        without_clouds = score_auto(grid, Evidence(halves))
-    apart: dict[int, bool] = {}
-    for k, doubt, limit in zip(
-        reversed(grid.k_values),
-        reversed(without_clouds.doubts),
-        reversed(without_clouds.limits),
-        strict=True,
-    ):
-        if k <= start or any(apart.values()):
+    scores = score_auto(grid, Evidence(halves))
+    start = grid.k_values[int(scores.values.argmin())]
+    doubts = dict(zip(grid.k_values, np.exp(scores.doubts), strict=True))
+    cuts = halves
+    if scores.best() > start:
+        of_start = splits.doubt_of_cuts(references[start])
+        cuts = {k: float(np.minimum(h, of_start)) if k > start else h for k, h in halves.items()}
+    evidence = Evidence(dict(cuts))
+    told_apart = [k for k in grid.k_values if k > start and doubts[k] <= halves[k]]
+    for k in reversed(told_apart):
+        if doubts[k] <= HOLDS * cuts[k]:
+            evidence.apart[k] = splits.is_apart(grid, references[k], N_DOUBTFUL_PAIRS)
+            if evidence.apart[k]:
+                break
+        if splits.is_separated(grid, references[k], LEVEL / len(told_apart)):
+            evidence.separated[k] = True
+            evidence.cuts[k] = halves[k]
             break
-        if doubt <= limit:
-            apart[k] = splits.is_apart(grid, references[k], N_DOUBTFUL_PAIRS)
-    return Evidence(halves, apart)
+    return evidence
 
 
 def mean_logs(grid: Grid, measure: str) -> tuple[Array, Array]:
@@ -243,7 +258,8 @@ CRITERIA = {
             "bbclust, both measures",
             "The rule: from the number of least entropy between the two clusters worst told apart, "
             "up to the largest of which even the worst pair leaves at most half the doubt of a cut "
-            "through a cluster, and its most doubtful pairs less than two halves of one cloud.",
+            "through a cluster, and its most doubtful pairs less than two halves of one cloud; or "
+            "less than a cut, with a valley between every two neighbours.",
             score_auto,
         ),
         Criterion(

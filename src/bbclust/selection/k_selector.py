@@ -77,9 +77,9 @@ class KSelector(
         the mean entropy. "auto" starts from the K of "pairwise" and takes the largest K above it
         that holds: of which even the worst pair of clusters leaves at most half the doubt of a cut
         through a cluster, and none of the most doubtful neighbours is as hard to tell apart as two
-        halves of one cloud. It answers K = 1 where no valley between any two clusters is shown
-        (``cluster_tendency_`` above 0.05) and no neighbours are more apart than two halves of one
-        cloud.
+        halves of one cloud; or less than a cut, with a valley shown between every two neighbours.
+        It answers K = 1 where no clusters are shown (``cluster_tendency_`` above 0.05) and no
+        neighbours are more apart than two halves of one cloud.
     n_draws : int or "auto", default="auto"
         m, draws per replica. "auto" depends on the number of rows alone: all of them up to 300,
         then ``300 (n / 300)^0.2``.
@@ -128,8 +128,8 @@ class KSelector(
         Share of the ``n_resamples`` half-samples of the rows in which each K is chosen; None
         without half-samples or if K is 1.
     cluster_tendency_ : float or None
-        p-value of "there is no valley between any two clusters": the least p-value of the
-        neighbours of the chosen K, and of all rows cut in two, times their number.
+        p-value of one cloud: how often one would show a valley as deep as the deepest between
+        neighbours of the chosen K, or parts as tight as its clusters.
     impossible_k_ : tuple of int
         K's that exceed the number of distinct rows.
     n_draws_ : int
@@ -464,7 +464,7 @@ class KSelector(
             return [], evidence
         k = score(grid, self.criterion, evidence).best()
         pairs = splits.test_pairs(grid.references[grid.k_values.index(k)])
-        tendency = splits.p_value_of_none(pairs)
+        tendency = splits.p_value_of_none(k, pairs)
         least = min((test.relative_doubt for test in pairs), default=None)
         return pairs, replace(evidence, tendency=tendency, relative_doubt=least)
 

@@ -3,7 +3,7 @@
 An entropy says little by itself: the doubt between two halves of one cloud falls with the number of
 draws, and depends on the cloud's shape. So doubts are compared with doubts, all found in the same
 way: rows are clustered in two, by replicas, and the replicas' disagreement is the *doubt of halves*
-of these rows. Three questions are answered:
+of these rows. Four questions are answered:
 
 - How well are the clusters told apart, beside their own halves (:meth:`Splits.doubt_of_halves`)?
 - Is the doubt between two clusters below that of two halves of one cloud with their covariance and
@@ -14,13 +14,15 @@ of these rows. Three questions are answered:
   uniform or skew, is so in every convex region and on every line, so it has one mode on the line
   through the two centres. The p-value is that of the depth of the valley, against the same rows
   with the valley filled.
+- Are the parts of the whole table tighter than those of one cloud
+  (:meth:`Splits.p_value_of_tightness`)? This, or a valley, is what "there are clusters" means.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import median_high
 from typing import Protocol
 
@@ -34,6 +36,7 @@ from bbclust.ensemble.run import run_replicas
 from bbclust.priors import ElicitedPrior
 from bbclust.selection.clouds import BorrowedShape, Cloud, FilledValley, with_one_mode
 from bbclust.selection.grid import Grid, GridJob, GridSettings, entropy_floor, find_reference
+from bbclust.selection.one_cloud import Ellipsoid, IndependentAxes
 from bbclust.stages.entropies import pair_doubts
 from bbclust.stages.kmeans import Partition, cluster_reference
 from bbclust.stages.random_streams import Stage, stream_generator
@@ -49,10 +52,12 @@ MAX_ROWS_ON_A_LINE = 2000
 MIN_DRAWS = 5  # of a cluster in a replica, as of every cell of a table in a chi-squared test
 MIN_ROWS = 3
 OF_CUTS = 2**13  # streams of cuts, apart from those of pairs
+OF_TIGHTNESS = 2**12  # and of clouds like the whole table
 N_LLOYD = 10
 FIRST_CLOUDS = 7
 PLAIN = (1e-3, 0.25)  # a p-value outside of these is not looked at more closely
 LEAST_SPREAD = 0.1  # of the logarithm of a doubt: what N_REPLICAS replicas leave open
+OF_VALLEYS = 0.4  # of the level of "no clusters"
 TINY = 1e-6  # a valley less deep is none
 
 
@@ -176,6 +181,7 @@ class Splits:
         self._n_jobs = n_jobs
         self._of_clusters: dict[int, Array] = {}
         self._relative: dict[tuple[int, Pair], float] = {}
+        self._p_values: dict[tuple[int, Pair], float] = {}
 
     @cached_property
     def _rows(self) -> Array:
@@ -249,6 +255,16 @@ class Splits:
         pairs = sorted(self.neighbours(partition).pairs(), key=lambda pair: -doubts[pair])
         return all(self.relative_doubt(partition, pair) < 1 for pair in pairs[:at_most])
 
+    def is_separated(self, grid: Grid, partition: Partition, level: float) -> bool:
+        """Whether a valley is shown between every two neighbours, the most doubtful first.
+
+        Without clouds to compare with, none is.
+        """
+        doubts = mean_doubts(grid, partition.n_clusters)
+        pairs = sorted(self.neighbours(partition).pairs(), key=lambda pair: -doubts[pair])
+        around = Neighbours(self._unrounded, partition.centers)
+        return bool(pairs) and all(self.p_value(partition, pair, around) <= level for pair in pairs)
+
     def neighbours(self, partition: Partition) -> Neighbours:
         return Neighbours(self._rows, partition.centers)
 
@@ -268,16 +284,22 @@ class Splits:
             if like is None:
                 like = FilledValley.between(cloud, partition.centers[list(pair)])
             observed = self._doubt(cloud, len(members), generator)
-            logs = self._logs_of_clouds(np.log(observed), like, len(members), generator)
+            logs = self._logs_until_plain(
+                float(np.log(observed)),
+                lambda: float(np.log(self._doubt(like.draw(generator), len(members), generator))),
+            )
             self._relative[key] = float(observed / np.exp(logs.mean()))
         return self._relative[key]
 
     def p_value(self, partition: Partition, pair: Pair, neighbours: Neighbours) -> float:
         """How often rows without a valley between the two centres show one as deep."""
-        generator = self._generator(partition.n_clusters, (pair[1], pair[0]))
-        centers = partition.centers[list(pair)]
-        members = neighbours.rows_around(pair)
-        return self._p_of_valley(members, centers, generator)
+        key = partition.n_clusters, pair
+        if key not in self._p_values:
+            generator = self._generator(partition.n_clusters, (pair[1], pair[0]))
+            centers = partition.centers[list(pair)]
+            members = neighbours.rows_around(pair)
+            self._p_values[key] = self._p_of_valley(members, centers, generator)
+        return self._p_values[key]
 
     def p_value_of_one(
         self, members: npt.NDArray[np.int64], generator: np.random.Generator
@@ -290,20 +312,56 @@ class Splits:
         halves = cluster_reference(make_table(cloud.rows, cloud.weights), 2, seed)
         return self._p_of_valley(members, halves.centers, generator)
 
-    def p_value_of_none(self, tests: list[PairTest]) -> float:
+    def p_value_of_none(self, n_clusters: int, tests: list[PairTest]) -> float:
+        """How often one cloud has a valley as deep, or parts as tight.
+
+        Valleys take two fifths of the level, tightness the rest; it is not looked at where a valley
+        is shown.
+        """
+        p_value = self._p_value_of_deepest(n_clusters, tests) / OF_VALLEYS
+        if p_value > LEVEL:
+            tightness = self.p_value_of_tightness(n_clusters)
+            p_value = min(p_value, tightness / (1 - OF_VALLEYS))
+        return min(1.0, p_value)
+
+    def _p_value_of_deepest(self, n_clusters: int, tests: list[PairTest]) -> float:
         """How often one cloud shows a valley as deep as the deepest of those between neighbours.
 
-        All rows, cut in two, are looked at as well; the least p-value, times their number. A valley
-        between two clusters that others connect does not count: one cloud may have arms.
+        Of more than two clusters, all rows, cut in two, are looked at as well; the least p-value,
+        times their number. A valley between two clusters that others connect does not count: one
+        cloud may have arms.
         """
-        every_row = np.arange(self._table.n)
         group = {cluster: i for i, one in enumerate(groups_of(tests)) for cluster in one}
-        values = [self.p_value_of_one(every_row, self._generator(1, (0, 0)))]
+        values = [1.0]
         for test in tests:
             first, second = test.clusters
             if group[first] != group[second]:
                 values.append(test.p_value)
-        return min(1.0, (1 + len(tests)) * min(values))
+        if n_clusters == 2:
+            return len(tests) * min(values)
+        every_row = np.arange(self._table.n)
+        values.append(self.p_value_of_one(every_row, self._generator(1, (0, 0))))
+        return (1 + len(tests)) * min(values)
+
+    def p_value_of_tightness(self, n_clusters: int) -> float:
+        """How often one cloud with the spread of all rows, cut in as many, has parts as tight.
+
+        The largest p-value over three kinds of clouds, see :mod:`bbclust.selection.one_cloud`.
+        """
+        generator = self._generator(OF_TIGHTNESS + n_clusters, (0, 0))
+        members = _at_most(MAX_ROWS, np.arange(self._table.n), generator)
+        cloud = Cloud(self._unrounded[members], self._weights[members])
+        if count_distinct_rows(cloud.rows, n_clusters + 1) <= n_clusters or not self._n_clouds:
+            return 1.0
+        observed = _log_looseness(cloud, n_clusters, generator)
+        worst = 0.0
+        for kind in (IndependentAxes.principal, IndependentAxes.most_skew, Ellipsoid.like):
+            like = kind(cloud)
+            if like is not None and worst <= LEVEL:
+                draw = partial(_log_looseness_of_draw, like, n_clusters, generator)
+                logs = self._logs_until_plain(observed, draw, least_spread=0.0)
+                worst = max(worst, _share_below(observed, logs, least_spread=0.0))
+        return worst
 
     def _p_of_valley(
         self,
@@ -321,27 +379,38 @@ class Splits:
         cloud = self._cloud_on_a_line(members, generator)
         if count_distinct_rows(cloud.rows, 4) < 4:
             return 1.0
-        filled = FilledValley.between(cloud, _settled(cloud, centers))
+        settled = _settled(cloud, centers)
+        filled = FilledValley.between(cloud, settled)
+        middle = _around_the_middle(cloud, settled)
+        depth = FilledValley.between(middle, settled).depth
 
         def depth_of_filled() -> float:
             drawn = filled.draw(generator)
-            return FilledValley.between(drawn, _settled(drawn, centers)).depth
+            settled = _settled(drawn, centers)
+            return FilledValley.between(_around_the_middle(drawn, settled), settled).depth
 
         def depth_of_even() -> float:
-            even = generator.uniform(size=cloud.n)
-            return with_one_mode(even, cloud.weights, between=(0.25, 0.75))[1]
+            even = generator.uniform(size=middle.n)
+            return with_one_mode(even, middle.weights, between=(0.25, 0.75))[1]
 
-        return max(
-            self._share_as_deep(filled.depth, depth_of)
-            for depth_of in (depth_of_filled, depth_of_even)
-        )
+        p_value = self._share_as_deep(depth, depth_of_even)
+        if p_value > PLAIN[1]:
+            return p_value
+        return max(p_value, self._share_as_deep(depth, depth_of_filled))
 
     def _share_as_deep(self, depth: float, depth_of: Callable[[], float]) -> float:
-        observed = -np.log(max(depth, TINY))
+        observed = -float(np.log(max(depth, TINY)))
+        logs = self._logs_until_plain(observed, lambda: -float(np.log(max(depth_of(), TINY))))
+        return _share_below(observed, logs)
+
+    def _logs_until_plain(
+        self, observed: float, draw: Callable[[], float], least_spread: float = LEAST_SPREAD
+    ) -> Array:
+        """Logarithms of clouds, as many as it takes to see where the observed one is."""
         logs: list[float] = []
-        while len(logs) < self._n_clouds and not _is_plain(observed, logs):
-            logs.append(-float(np.log(max(depth_of(), TINY))))
-        return _share_below(observed, np.array(logs))
+        while len(logs) < self._n_clouds and not _is_plain(observed, logs, least_spread):
+            logs.append(draw())
+        return np.array(logs)
 
     def test_pairs(self, partition: Partition) -> list[PairTest]:
         """All neighbours of a partition, the least apart first."""
@@ -374,15 +443,6 @@ class Splits:
         """Some rows of the table to look for a valley in, a sample of them."""
         members = _at_most(MAX_ROWS_ON_A_LINE, members, generator)
         return Cloud(self._unrounded[members], self._weights[members])
-
-    def _logs_of_clouds(
-        self, observed: float, like: Drawn, n_whole: int, generator: np.random.Generator
-    ) -> Array:
-        """Logarithms of the doubts of clouds, as many as it takes to see where the observed is."""
-        logs: list[float] = []
-        while len(logs) < self._n_clouds and not _is_plain(observed, logs):
-            logs.append(float(np.log(self._doubt(like.draw(generator), n_whole, generator))))
-        return np.array(logs)
 
     def _doubt(
         self, cloud: Cloud, n_whole: int, generator: np.random.Generator, pieces: int = 2
@@ -464,17 +524,53 @@ def _settled(cloud: Cloud, centers: Array) -> Array:
     return centers
 
 
-def _is_plain(observed: float, logs: list[float]) -> bool:
+def _around_the_middle(cloud: Cloud, centers: Array) -> Cloud:
+    """The rows of both sides of the middle, of the heavier side the nearest, as heavy as the other.
+
+    Beside many rows, a valley before few would not show. Rows between two planes are a convex
+    region too.
+    """
+    line = centers[1] - centers[0]
+    beyond = np.einsum("ij,j->i", cloud.rows - centers.mean(axis=0), line)
+    order = np.argsort(np.abs(beyond), kind="stable")
+    light, heavy = sorted(
+        (order[beyond[order] <= 0], order[beyond[order] > 0]),
+        key=lambda side: float(cloud.weights[side].sum()),
+    )
+    if not len(light):
+        return cloud
+    weight = np.cumsum(cloud.weights[heavy])
+    n_heavy = int(np.searchsorted(weight, cloud.weights[light].sum())) + 1
+    return cloud.take(np.sort(np.concatenate([light, heavy[:n_heavy]])))
+
+
+def _log_looseness(cloud: Cloud, n_clusters: int, generator: np.random.Generator) -> float:
+    """The logarithm of the share of the variance that is within the clusters of a cloud."""
+    table = make_table(cloud.rows, cloud.weights / cloud.weights.mean())
+    found = cluster_reference(table, n_clusters, int(generator.integers(2**63 - 1)))
+    within = cloud.rows - found.centers[found.labels]
+    whole = cloud.rows - np.average(cloud.rows, axis=0, weights=cloud.weights)
+    loose, all_of_it = (
+        float(np.einsum("i,ij,ij->", cloud.weights, rows, rows)) for rows in (within, whole)
+    )
+    return float(np.log(max(loose / all_of_it, np.finfo(float).tiny)))
+
+
+def _log_looseness_of_draw(like: Drawn, n_clusters: int, generator: np.random.Generator) -> float:
+    return _log_looseness(like.draw(generator), n_clusters, generator)
+
+
+def _is_plain(observed: float, logs: list[float], least_spread: float = LEAST_SPREAD) -> bool:
     """Whether more clouds would not change what is said."""
     return len(logs) >= FIRST_CLOUDS and not (
-        PLAIN[0] <= _share_below(observed, np.array(logs)) <= PLAIN[1]
+        PLAIN[0] <= _share_below(observed, np.array(logs), least_spread) <= PLAIN[1]
     )
 
 
-def _share_below(observed: float, logs: Array) -> float:
+def _share_below(observed: float, logs: Array, least_spread: float = LEAST_SPREAD) -> float:
     """The p-value of a logarithm among those of clouds, by Student's distribution."""
     n = len(logs)
     if n < 2:
         return 1.0
-    spread = max(float(logs.std(ddof=1)), LEAST_SPREAD)
+    spread = max(float(logs.std(ddof=1)), least_spread, np.finfo(float).tiny)
     return float(stdtr(n - 1, (observed - logs.mean()) / (spread * np.sqrt(1 + 1 / n))))

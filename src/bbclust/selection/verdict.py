@@ -13,7 +13,8 @@ Of two neighbouring clusters:
 
 Of a K, by the doubt of its worst pair beside that of a cut through a cluster:
 
-- *held*: at most half of it (:data:`~bbclust.selection.criteria.HOLDS`);
+- *held*: at most half of it (:data:`~bbclust.selection.criteria.HOLDS`), or less than it where a
+  valley is shown between every two neighbours;
 - *blurred*: less than it;
 - *cut*: as much or more, so a cluster may well be cut in two;
 - *outlier*: replicas draw too few rows of a cluster to say anything of it.
@@ -109,7 +110,7 @@ class Verdict:
     best_k : int
     tied_k : tuple of int
     tendency : float or None
-        p-value of "no valley between any two clusters"; None if it was not asked.
+        p-value of "one cloud, without a valley and with parts as loose"; None if it was not asked.
     confidence : dict or None
         Share of the half-samples that choose each K.
     n_resamples : int
@@ -178,8 +179,8 @@ class Verdict:
         )
         if len(groups) == 1:
             return (
-                f"{self.best_k} clusters fit best ({p} that there are none), but no two groups of "
-                "them are shown to be separated: they touch."
+                f"{self.best_k} clusters fit best ({p} that there are none), but no valley between "
+                "any two groups of them is shown: they touch, or the rows are too few to show it."
             )
         return (
             f"{self.best_k} clusters fit best, of which {len(groups)} groups are shown to be "
@@ -228,13 +229,13 @@ def classify_separation(grid: Grid, evidence: Evidence) -> tuple[KVerdict, ...]:
         doubts = mean_doubts(grid, n_clusters)
         pair = worst_pair(doubts)
         assert pair is not None
-        halves = evidence.halves.get(n_clusters)
-        relative = None if halves is None or np.isnan(halves) else float(doubts[pair]) / halves
+        cut = evidence.cuts.get(n_clusters)
+        relative = None if cut is None or np.isnan(cut) else float(doubts[pair]) / cut
         parents = _parents(grid.references, i)
         verdicts.append(
             KVerdict(
                 n_clusters=n_clusters,
-                kind=_kind(relative, halves),
+                kind=_kind(relative, cut, separated=evidence.separated.get(n_clusters, False)),
                 worst_pair=pair,
                 doubt=float(doubts[pair]),
                 doubt_se=float(np.mean([cell.pair_doubt_se for cell in cells])),
@@ -243,32 +244,32 @@ def classify_separation(grid: Grid, evidence: Evidence) -> tuple[KVerdict, ...]:
                 merged_mean_entropy=float(np.mean([cell.merged_mean_entropy for cell in cells])),
                 sizes=tuple(float(share) for share in grid.references[i].shares),
                 parents=parents,
-                splits=_splits(parents, doubts, halves),
+                splits=_splits(parents, doubts, cut),
             )
         )
     return tuple(verdicts)
 
 
-def _kind(relative: float | None, halves: float | None) -> str:
-    if halves is None:
+def _kind(relative: float | None, cut: float | None, *, separated: bool) -> str:
+    if cut is None:
         return UNTESTED
     if relative is None:
         return "outlier"
-    if relative <= HOLDS:
+    if relative <= HOLDS or separated:
         return "held"
     return "blurred" if relative < 1 else "cut"
 
 
 def _splits(
-    parents: tuple[int, ...] | None, doubts: npt.NDArray[np.float64], halves: float | None
+    parents: tuple[int, ...] | None, doubts: npt.NDArray[np.float64], cut: float | None
 ) -> tuple[Split, ...]:
-    if parents is None or halves is None or np.isnan(halves):
+    if parents is None or cut is None or np.isnan(cut):
         return ()
     found = []
     for parent in sorted(set(parents)):
         children = [child for child, of in enumerate(parents) if of == parent]
         if len(children) > 1:
-            relative = float(doubts[np.ix_(children, children)].max()) / halves
+            relative = float(doubts[np.ix_(children, children)].max()) / cut
             found.append(Split(parent, tuple(children), relative, relative <= HOLDS))
     return tuple(found)
 
