@@ -25,6 +25,7 @@ from bbclust.version import RESULTS
 X = make_paper_dataset(1, random_state=0).data
 N_DATA = 2 * 2  # K's, scales
 N_CELLS = N_DATA + 2 * 2  # half-samples, at one scale
+N_COMPARED = 2 + 2  # K's, then the rule and the pairs; between the cells of the data and the others
 DEFAULTS = {
     "k_range": (2, 3),
     "prior_scales": (1, 2.5),
@@ -58,6 +59,13 @@ def counted(monkeypatch):
                 return function(*arguments, **keywords)
 
             patch.setattr(stability, name, count)
+        keep = checkpoint.FolderStore.keep_comparison
+
+        def count_comparison(*arguments):
+            computed.append("compare")
+            keep(*arguments)
+
+        patch.setattr(checkpoint.FolderStore, "keep_comparison", count_comparison)
         yield computed
 
 
@@ -125,8 +133,8 @@ def test_a_finished_run_is_not_computed_again(folder, uninterrupted, monkeypatch
     assert computed == []
 
 
-@pytest.mark.parametrize("after", range(1, N_CELLS))
-def test_a_run_stopped_after_any_cell_goes_on_to_the_same_bits(
+@pytest.mark.parametrize("after", range(1, N_CELLS + N_COMPARED))
+def test_a_run_stopped_after_any_step_goes_on_to_the_same_bits(
     after, uninterrupted, tmp_path, monkeypatch
 ):
     def stop(done, total):
@@ -137,13 +145,15 @@ def test_a_run_stopped_after_any_cell_goes_on_to_the_same_bits(
         select(tmp_path, callbacks=stop)
     with counted(monkeypatch) as computed:
         assert results(select(tmp_path)) == uninterrupted
-    assert computed.count("run_cell") == N_CELLS - after
-    n_found = min((after + 1) // 2, 2) + max(after - N_DATA, 0)
-    assert computed.count("find_reference") == 6 - n_found
+    of_data, of_halves = min(after, N_DATA), max(after - N_DATA - N_COMPARED, 0)
+    assert computed.count("run_cell") == N_CELLS - of_data - of_halves
+    assert computed.count("find_reference") == 6 - min((after + 1) // 2, 2) - of_halves
+    n_compared = min(max(after - N_DATA, 0), N_COMPARED)
+    assert (computed.count("compare") == 0) == (n_compared == N_COMPARED)
 
 
 def test_a_run_may_be_stopped_many_times(uninterrupted, tmp_path):
-    for stop_at in range(1, N_CELLS, 3):
+    for stop_at in range(1, N_CELLS + N_COMPARED, 3):
 
         def stop(done, total, stop_at=stop_at):
             if done == stop_at:
@@ -198,7 +208,7 @@ def test_killed_programs_leave_a_checkpoint_to_go_on_from(uninterrupted, tmp_pat
         assert program.returncode in (-signal.SIGKILL, 0)
     with counted(monkeypatch) as computed:
         assert results(select(tmp_path)) == uninterrupted, killed_after
-    assert computed.count("run_cell") <= N_CELLS - killed_after[-1]
+    assert computed.count("run_cell") <= N_CELLS - min(killed_after[-1], N_DATA)
 
 
 @pytest.mark.parametrize(
@@ -302,7 +312,10 @@ def test_one_file_per_cell_and_reference(finished):
     scales = {"data": ("1.0", "2.5"), "half-1": ("2.5",), "half-2": ("2.5",)}
     cells = [f"{part}/k{k}-s{s}.cell" for part in scales for k in (2, 3) for s in scales[part]]
     references = [f"{part}/k{k}.reference" for part in scales for k in (2, 3)]
-    assert names == sorted([*cells, *references, "settings"])
+    compared = [name for name in names if name.startswith("comparisons/")]
+    assert {name.split("-")[0] for name in compared} >= {"comparisons/halves", "comparisons/valley"}
+    assert all(name.endswith("-c2-s2.5.comparison") for name in compared)
+    assert names == sorted([*cells, *references, *compared, "settings"])
     assert sum(path.stat().st_size for path in files(finished)) < 100_000
 
 

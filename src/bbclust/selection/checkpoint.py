@@ -1,9 +1,9 @@
 """Checkpoints: finished cells of a selection in a folder, for a later run to go on from.
 
-A folder holds ``settings``, which says what the cells were computed from, and a folder for the data
-and for each half-sample and data set without clusters, with one file per reference partition and
-one per cell. All of them are archives (:mod:`bbclust.io.archive`). A file that is damaged or
-belongs to another run counts as not there.
+A folder holds ``settings``, which says what the cells were computed from, a folder for the data and
+for each half-sample, with one file per reference partition and one per cell, and a folder with one
+file per comparison with clouds. All of them are archives (:mod:`bbclust.io.archive`). A file that
+is damaged or belongs to another run counts as not there.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Checkpoint:
     key: str
 
     def part(self, name: str) -> FolderStore:
-        """The store of one grid: of the data, of a half-sample, of data without clusters."""
+        """The store of one grid, of the data or a half-sample, or of the comparisons."""
         return FolderStore(self.folder / name, name, self.key)
 
 
@@ -205,13 +205,26 @@ class FolderStore:
         path = self._cell_path(cell.n_clusters, cell.prior_scale)
         self._write(path, "cell", [cell.n_clusters, cell.prior_scale], values, arrays)
 
+    def comparison(self, name: str) -> float | None:
+        """A number found by comparing with clouds; None if it is not there."""
+        found = self._read(self._comparison_path(name), "comparison", name)
+        return None if found is None else float(found["value"][0])
+
+    def keep_comparison(self, name: str, value: float) -> None:
+        """Write such a number."""
+        path = self._comparison_path(name)
+        self._write(path, "comparison", [name], {}, {"value": np.array([value])})
+
+    def _comparison_path(self, name: str) -> Path:
+        return self.folder / f"{name}.comparison"
+
     def _reference_path(self, n_clusters: int) -> Path:
         return self.folder / f"k{n_clusters}.reference"
 
     def _cell_path(self, n_clusters: int, prior_scale: float) -> Path:
         return self.folder / f"k{n_clusters}-s{prior_scale!r}.cell"
 
-    def _read(self, path: Path, kind: str, *place: float) -> dict[str, Any] | None:
+    def _read(self, path: Path, kind: str, *place: float | str) -> dict[str, Any] | None:
         try:
             archive = read_archive(path, kind, SCHEMA)
         except (OSError, ArchiveError):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,15 +29,21 @@ from bbclust.selection.criteria import (
     tied,
 )
 from bbclust.selection.grid import Grid, GridJob, GridSettings, GridUnderWay, join_grids
+from bbclust.selection.half_samples import (
+    GridRequest,
+    GridsOf,
+    choose_on_halves,
+    half_size,
+)
 from bbclust.selection.progress import FIRST_GRID, GridProgress
 from bbclust.selection.splits import PairTest, Splits
-from bbclust.selection.verdict import Verdict, classify_separation
-from bbclust.stages.random_streams import Stage, fixed_sample, root_seed, stream_generator
-from bbclust.stages.table import Floats, Table, count_distinct_rows, make_table
+from bbclust.selection.verdict import Verdict, classify_separation, renumber
+from bbclust.stages.random_streams import Stage, fixed_sample, root_seed
+from bbclust.stages.table import Floats, Table, count_distinct_rows
 
 MAX_SAMPLE = 10_000
 AUTO_FIRST, AUTO_STEP, AUTO_CAP = 20, 5, 50
-HALF_REPLICAS = 60
+COMPARING, OTHER_STEPS = "comparing with clouds", 2  # the rule and the pairs, besides every K
 
 
 def default_n_draws(n: int) -> int:
@@ -222,14 +228,13 @@ class KSelector(
             table = self._sample(rows, weights, seed)
             settings = self._settings(estimator, table)
             k_values, notices = self._possible_k(table)
-            grids_of = self._plan_grids(
-                executor,
-                scales,
-                settings,
-                seed,
-                self._open_checkpoint(rows, weights, settings, seed),
-                callbacks,
+            checkpoint = self._open_checkpoint(rows, weights, settings, seed)
+            progress = GridProgress(
+                [*check.check_callbacks(self.callbacks), callbacks],
+                n_more=int(self.n_resamples),
+                verbose=bool(self.verbose),
             )
+            grids_of = self._plan_grids(executor, scales, settings, seed, checkpoint, progress)
             splits = Splits(
                 table,
                 settings,
@@ -237,13 +242,16 @@ class KSelector(
                 seed,
                 n_clouds=int(self.null_reference),
                 n_jobs=effective_n_jobs(self.n_jobs),
+                store=None if checkpoint is None else checkpoint.part("comparisons"),
             )
-            grid, evidence = self._grow(grids_of, table, k_values, splits)
+            progress.expect(OTHER_STEPS)
+            grid, evidence = self._grow(grids_of, table, k_values, splits, progress)
             pairs, evidence = self._test_pairs(grid, evidence, splits)
+            progress.step(COMPARING)
             self._publish(grid, evidence, seed)
             self.n_draws_, self.n_sample_ = settings.n_draws, table.n
             self.confidence_ = self._half_samples(
-                grids_of, table, list(grid.k_values), scales, settings, seed, evidence
+                grids_of, table, list(grid.k_values), _middle(scales), settings, seed, evidence
             )
             if self.best_k_ == 1:
                 pairs = []
@@ -382,14 +390,9 @@ class KSelector(
         settings: GridSettings,
         seed: int,
         checkpoint: Checkpoint | None,
-        callbacks: CallbackContext,
+        progress: GridProgress,
     ) -> GridsOf:
         """What runs the grids that are asked for, keeps their cells and counts them."""
-        progress = GridProgress(
-            [*check.check_callbacks(self.callbacks), callbacks],
-            n_more=int(self.n_resamples),
-            verbose=bool(self.verbose),
-        )
 
         def begin(request: GridRequest) -> GridUnderWay:
             job = GridJob(
@@ -442,19 +445,29 @@ class KSelector(
         return template
 
     def _grow(
-        self, grids_of: GridsOf, table: Table, k_values: list[int], splits: Splits
+        self,
+        grids_of: GridsOf,
+        table: Table,
+        k_values: list[int],
+        splits: Splits,
+        progress: GridProgress,
     ) -> tuple[Grid, Evidence]:
         """The grid over the K's, larger and larger until the score turns if k_range is "auto"."""
-        (grid,) = grids_of([GridRequest(table, k_values, "data", FIRST_GRID)])
         most = min(AUTO_CAP, count_distinct_rows(table.rows, AUTO_CAP))
+        grid: Grid | None = None
         while True:
+            progress.expect(len(k_values))
+            (part,) = grids_of([GridRequest(table, k_values, "data", FIRST_GRID)])
+            for reference in part.references:
+                splits.doubt_of_halves(reference)
+                progress.step(COMPARING)
+            grid = part if grid is None else join_grids(grid, part)
             evidence = gather_evidence(grid, splits)
             best, largest = score(grid, self.criterion, evidence).best(), grid.k_values[-1]
             if not isinstance(self.k_range, str) or largest >= min(most, 2 * best + 2):
+                progress.step(COMPARING)
                 return grid, evidence
-            more = list(range(largest + 1, min(largest + AUTO_STEP, most) + 1))
-            (larger,) = grids_of([GridRequest(table, more, "data", FIRST_GRID)])
-            grid = join_grids(grid, larger)
+            k_values = list(range(largest + 1, min(largest + AUTO_STEP, most) + 1))
 
     def _test_pairs(
         self, grid: Grid, evidence: Evidence, splits: Splits
@@ -469,23 +482,18 @@ class KSelector(
         return pairs, replace(evidence, tendency=tendency, relative_doubt=least)
 
     def _number_as_the_model(self, grid: Grid) -> None:
-        """Give the pairs of the verdict the numbers that their clusters have in the model.
+        """Give the clusters of the verdict the numbers that they have in the model.
 
         K is chosen on a sample of a large table, in which the order of sizes may be another.
         """
-        if self.best_k_ == 1 or not self.verdict_.pairs:
+        if self.best_k_ == 1:
             return
         of_grid = grid.references[grid.k_values.index(self.best_k_)].centers
         of_model = np.asarray(self.best_estimator_.cluster_centers_)
         if of_model.shape != of_grid.shape or not np.isfinite(of_model).all():
             return
         distances = ((of_grid[:, None, :] - of_model[None, :, :]) ** 2).sum(axis=2)
-        number = linear_sum_assignment(distances)[1]
-        pairs = []
-        for test in self.verdict_.pairs:
-            first, second = sorted(int(number[cluster]) for cluster in test.clusters)
-            pairs.append(replace(test, clusters=(first, second)))
-        self.verdict_ = replace(self.verdict_, pairs=tuple(pairs))
+        self.verdict_ = renumber(self.verdict_, linear_sum_assignment(distances)[1].tolist())
 
     def _publish(self, grid: Grid, evidence: Evidence, seed: int) -> None:
         scores = score(grid, self.criterion, evidence)
@@ -504,66 +512,25 @@ class KSelector(
         grids_of: GridsOf,
         table: Table,
         k_values: list[int],
-        scales: tuple[float, ...],
+        scale: float,
         settings: GridSettings,
         seed: int,
         evidence: Evidence,
     ) -> dict[int, float] | None:
-        """Share of wins of each K over half-samples of the rows.
-
-        A half-sample is run at one s, with few replicas, and its doubts are compared with those of
-        the whole table's clouds, for as many draws as it has.
-        """
+        """Share of wins of each K over half-samples of the rows; None if there are none."""
         if not self.n_resamples or self.best_k_ == 1:
             return None
-        n_half = max(table.n // 2, 2)
-        n_draws = min(settings.n_draws, n_half)
-        if self.n_draws == "auto":
-            n_draws = default_n_draws(n_half)
-        few = GridSettings(
-            settings.replicas, min(HALF_REPLICAS, settings.n_replicas), min(n_draws, n_half)
+        n_half = half_size(table)
+        n_draws = default_n_draws(n_half) if self.n_draws == "auto" else settings.n_draws
+        return choose_on_halves(
+            grids_of,
+            GridRequest(table, k_values, "data", FIRST_GRID, (scale,), settings),
+            min(n_draws, n_half),
+            int(self.n_resamples),
+            self.criterion,
+            evidence,
+            seed,
         )
-        of_half = evidence.for_draws(few.n_draws / min(settings.n_draws, table.n))
-        wins = dict.fromkeys(k_values, 0.0)
-        requests = (
-            request._replace(scales=(_middle(scales),), settings=few)
-            for request in _halves(table, k_values, seed, int(self.n_resamples))
-        )
-        for grid in grids_of(requests):
-            wins[score(grid, self.criterion, of_half).best()] += 1
-        return {k: count / self.n_resamples for k, count in wins.items()}
-
-
-class GridRequest(NamedTuple):
-    """Rows to run a grid on, its K's, and what a checkpoint and progress call it.
-
-    Its s's and settings are those of the selection unless they are given.
-    """
-
-    table: Table
-    k_values: list[int]
-    name: str
-    title: str
-    scales: tuple[float, ...] | None = None
-    settings: GridSettings | None = None
-
-
-GridsOf = Callable[[Iterable[GridRequest]], Iterator[Grid]]
-
-
-def _halves(table: Table, k_values: list[int], seed: int, count: int) -> Iterator[GridRequest]:
-    """Half-samples of the rows, without those that have too few distinct rows for any K."""
-    for r in range(count):
-        generator = stream_generator(seed, Stage.HALVES, r)
-        half = np.sort(generator.permutation(table.n)[: max(table.n // 2, 2)])
-        weights = None if table.weights is None else table.weights[half]
-        if weights is not None:
-            weights = weights / weights.mean()
-        rows = make_table(table.rows[half], weights)
-        distinct = count_distinct_rows(rows.rows, k_values[-1])
-        possible = [k for k in k_values if k <= distinct]
-        if possible:
-            yield GridRequest(rows, possible, f"half-{r + 1}", f"half-sample {r + 1} of {count}")
 
 
 def _middle(scales: tuple[float, ...]) -> float:

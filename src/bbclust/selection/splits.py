@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from statistics import median_high
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -118,6 +118,14 @@ class Drawn(Protocol):
     def draw(self, generator: np.random.Generator) -> Cloud: ...
 
 
+class ComparisonStore(Protocol):
+    """Where finished comparisons are kept, by name."""
+
+    def comparison(self, name: str) -> float | None: ...
+
+    def keep_comparison(self, name: str, value: float) -> None: ...
+
+
 class Neighbours:
     """Which clusters lie beside which, by the two nearest centres of every row."""
 
@@ -162,6 +170,8 @@ class Splits:
     n_clouds : int
         Clouds that a pair is compared with, at most; fewer where the answer is plain.
     n_jobs : int
+    store : ComparisonStore, optional
+        Where comparisons are kept for a later run.
     """
 
     def __init__(
@@ -172,6 +182,7 @@ class Splits:
         seed: int,
         n_clouds: int,
         n_jobs: int = 1,
+        store: ComparisonStore | None = None,
     ) -> None:
         self._table = table
         self._settings = replace(settings, replicas=_for_any_rows(settings.replicas))
@@ -179,9 +190,8 @@ class Splits:
         self._seed = seed
         self._n_clouds = n_clouds
         self._n_jobs = n_jobs
-        self._of_clusters: dict[int, Array] = {}
-        self._relative: dict[tuple[int, Pair], float] = {}
-        self._p_values: dict[tuple[int, Pair], float] = {}
+        self._store = store
+        self._known: dict[str, float] = {}
 
     @cached_property
     def _rows(self) -> Array:
@@ -207,11 +217,21 @@ class Splits:
         NaN if replicas draw too few rows of a cluster to say whether it is one.
         """
         k = partition.n_clusters
-        if k not in self._of_clusters:
-            self._of_clusters[k] = np.array(
-                [self._doubt_of_cluster(partition, cluster) for cluster in range(k)]
-            )
-        return float(np.median(self._of_clusters[k]))
+        doubts = [
+            self._once(f"halves-k{k}-{cluster}", self._doubt_of_cluster, partition, cluster)
+            for cluster in range(k)
+        ]
+        return float(np.median(doubts))
+
+    def _once(self, name: str, compare: Callable[..., float], *of: Any) -> float:
+        """A comparison, made once for this table, number of clouds and s."""
+        if name not in self._known:
+            place = f"{name}-c{self._n_clouds}-s{self._scale!r}"
+            kept = None if self._store is None else self._store.comparison(place)
+            self._known[name] = compare(*of) if kept is None else kept
+            if self._store is not None and kept is None:
+                self._store.keep_comparison(place, self._known[name])
+        return self._known[name]
 
     def _doubt_of_cluster(self, partition: Partition, cluster: int) -> float:
         members = np.flatnonzero(partition.labels == cluster)
@@ -230,8 +250,10 @@ class Splits:
         Clusters that have a valley of their own do not count: they may be several. Infinite if all
         of them have.
         """
+        k = partition.n_clusters
         cuts = [
-            self._doubt_of_best_cut(partition, cluster) for cluster in range(partition.n_clusters)
+            self._once(f"cut-k{k}-{cluster}", self._doubt_of_best_cut, partition, cluster)
+            for cluster in range(k)
         ]
         seen = [cut for cut in cuts if not np.isnan(cut)]
         return median_high(seen) if seen else np.inf
@@ -270,36 +292,37 @@ class Splits:
 
     def relative_doubt(self, partition: Partition, pair: Pair) -> float:
         """The doubt between two clusters beside that of one cloud like them, cut in two."""
-        key = partition.n_clusters, pair
-        if key not in self._relative:
-            generator = self._generator(partition.n_clusters, pair)
-            members = np.flatnonzero(np.isin(partition.labels, pair))
-            cloud = self._cloud(members, generator)
-            others = [
-                self._cloud(np.flatnonzero(partition.labels == other), None)
-                for other in range(partition.n_clusters)
-                if other not in pair
-            ]
-            like: Drawn | None = BorrowedShape.like(cloud, others)
-            if like is None:
-                like = FilledValley.between(cloud, partition.centers[list(pair)])
-            observed = self._doubt(cloud, len(members), generator)
-            logs = self._logs_until_plain(
-                float(np.log(observed)),
-                lambda: float(np.log(self._doubt(like.draw(generator), len(members), generator))),
-            )
-            self._relative[key] = float(observed / np.exp(logs.mean()))
-        return self._relative[key]
+        name = f"doubt-k{partition.n_clusters}-{pair[0]}-{pair[1]}"
+        return self._once(name, self._compare_doubt, partition, pair)
+
+    def _compare_doubt(self, partition: Partition, pair: Pair) -> float:
+        generator = self._generator(partition.n_clusters, pair)
+        members = np.flatnonzero(np.isin(partition.labels, pair))
+        cloud = self._cloud(members, generator)
+        others = [
+            self._cloud(np.flatnonzero(partition.labels == other), None)
+            for other in range(partition.n_clusters)
+            if other not in pair
+        ]
+        like: Drawn | None = BorrowedShape.like(cloud, others)
+        if like is None:
+            like = FilledValley.between(cloud, partition.centers[list(pair)])
+        observed = self._doubt(cloud, len(members), generator)
+        logs = self._logs_until_plain(
+            float(np.log(observed)),
+            lambda: float(np.log(self._doubt(like.draw(generator), len(members), generator))),
+        )
+        return float(observed / np.exp(logs.mean()))
 
     def p_value(self, partition: Partition, pair: Pair, neighbours: Neighbours) -> float:
         """How often rows without a valley between the two centres show one as deep."""
-        key = partition.n_clusters, pair
-        if key not in self._p_values:
-            generator = self._generator(partition.n_clusters, (pair[1], pair[0]))
-            centers = partition.centers[list(pair)]
-            members = neighbours.rows_around(pair)
-            self._p_values[key] = self._p_of_valley(members, centers, generator)
-        return self._p_values[key]
+        name = f"valley-k{partition.n_clusters}-{pair[0]}-{pair[1]}"
+        return self._once(name, self._p_value_of_pair, partition, pair, neighbours)
+
+    def _p_value_of_pair(self, partition: Partition, pair: Pair, neighbours: Neighbours) -> float:
+        generator = self._generator(partition.n_clusters, (pair[1], pair[0]))
+        centers = partition.centers[list(pair)]
+        return self._p_of_valley(neighbours.rows_around(pair), centers, generator)
 
     def p_value_of_one(
         self, members: npt.NDArray[np.int64], generator: np.random.Generator
@@ -320,7 +343,8 @@ class Splits:
         """
         p_value = self._p_value_of_deepest(n_clusters, tests) / OF_VALLEYS
         if p_value > LEVEL:
-            tightness = self.p_value_of_tightness(n_clusters)
+            name = f"tightness-k{n_clusters}"
+            tightness = self._once(name, self.p_value_of_tightness, n_clusters)
             p_value = min(p_value, tightness / (1 - OF_VALLEYS))
         return min(1.0, p_value)
 
@@ -340,7 +364,9 @@ class Splits:
         if n_clusters == 2:
             return len(tests) * min(values)
         every_row = np.arange(self._table.n)
-        values.append(self.p_value_of_one(every_row, self._generator(1, (0, 0))))
+        values.append(
+            self._once("valley-k1", self.p_value_of_one, every_row, self._generator(1, (0, 0)))
+        )
         return (1 + len(tests)) * min(values)
 
     def p_value_of_tightness(self, n_clusters: int) -> float:

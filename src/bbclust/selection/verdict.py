@@ -22,7 +22,7 @@ Of a K, by the doubt of its worst pair beside that of a cut through a cluster:
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -219,6 +219,41 @@ class Verdict:
 def most_chosen(confidence: dict[int, float], best_k: int) -> int:
     """What half-samples choose most often: among equals the chosen one, else the smallest."""
     return max(confidence, key=lambda k: (confidence[k], k == best_k, -k))
+
+
+def renumber(verdict: Verdict, numbers: list[int]) -> Verdict:
+    """The same with other numbers for the clusters of the best K, ``numbers[i]`` for the i-th.
+
+    Those of other K's stay, but for what they say of their parents.
+    """
+
+    def pair_of(pair: tuple[int, int]) -> tuple[int, int]:
+        first, second = sorted(numbers[cluster] for cluster in pair)
+        return first, second
+
+    pairs = tuple(replace(test, clusters=pair_of(test.clusters)) for test in verdict.pairs)
+    by_k = list(verdict.by_k)
+    at = next(i for i, one in enumerate(by_k) if one.n_clusters == verdict.best_k)
+    old = np.argsort(numbers)  # the cluster that has each number now
+    best = by_k[at]
+    by_k[at] = replace(
+        best,
+        worst_pair=pair_of(best.worst_pair),
+        sizes=tuple(best.sizes[i] for i in old),
+        parents=None if best.parents is None else tuple(best.parents[i] for i in old),
+        splits=tuple(
+            replace(split, children=tuple(sorted(numbers[child] for child in split.children)))
+            for split in best.splits
+        ),
+    )
+    if at + 1 < len(by_k):
+        after = by_k[at + 1]
+        by_k[at + 1] = replace(
+            after,
+            parents=tuple(numbers[parent] for parent in after.parents or ()),
+            splits=tuple(replace(split, parent=numbers[split.parent]) for split in after.splits),
+        )
+    return replace(verdict, pairs=pairs, by_k=tuple(by_k))
 
 
 def classify_separation(grid: Grid, evidence: Evidence) -> tuple[KVerdict, ...]:
