@@ -22,7 +22,8 @@ from bbclust.selection.grid import (
     join_grids,
     merge,
 )
-from bbclust.selection.k_selector import HALF_REPLICAS, MAX_SAMPLE, default_n_draws
+from bbclust.selection.half_samples import HALF_REPLICAS
+from bbclust.selection.k_selector import MAX_SAMPLE, default_n_draws
 from bbclust.stages.entropies import pair_doubts
 from bbclust.stages.monte_carlo import pair_doubt_influence, standard_error
 from bbclust.stages.table import make_table
@@ -182,7 +183,10 @@ def test_scores_are_mean_logarithms():
     auto = score(grid, "auto", Evidence({2: 0.3, 3: np.nan}, apart={2: True}))
     np.testing.assert_allclose(auto.doubts, np.log(grid.values("pair_doubt")).mean(axis=1))
     np.testing.assert_allclose(auto.values, score(grid, "pairwise").values)
-    np.testing.assert_allclose(auto.limits, [np.log(HOLDS * 0.3), -np.inf, -np.inf])
+    never = np.log(np.finfo(float).tiny)
+    np.testing.assert_allclose(auto.limits, [np.log(HOLDS * 0.3), never, never])
+    separated = score(grid, "auto", Evidence({2: 0.3}, apart={2: False}, separated={2: True}))
+    np.testing.assert_allclose(separated.limits, [np.log(0.3), never, never])
 
 
 # --- the selector ---------------------------------------------------------------------------------
@@ -392,17 +396,18 @@ def test_impossible_numbers_of_clusters_are_reported_and_the_others_run():
 
 
 @pytest.mark.parametrize("k_range", [(2, 3), "auto"])
-def test_callbacks_hear_of_every_cell_of_all_grids(k_range):
+def test_callbacks_hear_of_every_cell_and_comparison(k_range):
     heard = []
     settings = {"prior_scales": (1.0, 2.0), "n_resamples": 2, "null_reference": 2}
     selector = select(
         blobs(2, 30, 8.0), k_range=k_range, callbacks=lambda *step: heard.append(step), **settings
     )
     n_data = len(selector.curves_["n_clusters"])
-    n_cells = n_data + 2 * n_data // 2  # half-samples at one of two scales
-    assert [done for done, _ in heard] == list(range(1, n_cells + 1))
-    assert heard[-1] == (n_cells, n_cells)
-    totals = [total for _, total in heard[n_data - 1 :]]
+    n_compared = n_data // 2 + 2  # every K, then the rule and the pairs
+    n_steps = n_data + n_compared + 2 * n_data // 2  # half-samples at one of two scales
+    assert [done for done, _ in heard] == list(range(1, n_steps + 1))
+    assert heard[-1] == (n_steps, n_steps)
+    totals = [total for _, total in heard[n_data + n_compared - 1 :]]
     assert totals == sorted(totals, reverse=True)  # grids to come count as large as the first
 
 
@@ -416,4 +421,5 @@ def test_progress_is_printed(capsys):
     assert capsys.readouterr().out.splitlines() == [
         "KSelector, choosing K: 1 of 2",
         "KSelector, choosing K: 2 of 2",
+        *(f"KSelector, comparing with clouds: {i} of 4" for i in range(1, 5)),
     ]

@@ -1,6 +1,7 @@
 """What is said of clusters: never more than was shown."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,17 @@ from bbclust import BBC, KSelector
 from bbclust.report import gather, render, summarize
 from bbclust.report.k_slider import KINDS
 from bbclust.selection import k_selector
+from bbclust.selection.criteria import Evidence
 from bbclust.selection.splits import PairTest
-from bbclust.selection.verdict import UNTESTED, KVerdict, Verdict, _kind, most_chosen
+from bbclust.selection.verdict import (
+    UNTESTED,
+    KVerdict,
+    Verdict,
+    _kind,
+    classify_separation,
+    most_chosen,
+    renumber,
+)
 
 QUICK = BBC(n_replicas=60, n_init=2)
 
@@ -76,7 +86,8 @@ def test_groups_are_clusters_that_are_not_shown_to_be_separated():
         ),
         (
             {"pairs": pairs_of(p01="touching", p12="touching", p23="touching")},
-            "no two groups of them are shown to be separated: they touch.",
+            "4 clusters fit best (p = 0.01 that there are none), but no valley between any two "
+            "groups of them is shown: they touch, or the rows are too few to show it.",
         ),
         ({"tendency": None}, "4 clusters fit best; whether there are any was not tested."),
         ({"tendency": 0.2}, "No clusters are shown: one cloud without a gap could look like this"),
@@ -91,6 +102,17 @@ def test_the_answer(changes, sentence):
 
 def test_has_clusters_is_what_the_p_value_says():
     assert [verdict_of(tendency=p).has_clusters for p in (0.05, 0.06, None)] == [True, False, None]
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3, 4])
+def test_clusters_all_in_one_group_are_nowhere_called_separated(n_clusters):
+    names = [f"p{a}{a + 1}" for a in range(n_clusters - 1)]
+    for kind in ("touching", "halves"):
+        verdict = verdict_of(best_k=n_clusters, pairs=pairs_of(**dict.fromkeys(names, kind)))
+        assert verdict.has_clusters
+        assert verdict.groups() == [list(range(n_clusters))]
+        assert "no valley" in verdict.answer()
+        assert "separated" not in str(verdict)
 
 
 @pytest.mark.parametrize("tendency", [0.06, 1.0])
@@ -142,18 +164,19 @@ def test_among_equals_the_chosen_one_is_most_chosen_else_the_smallest():
 
 
 @pytest.mark.parametrize(
-    ("relative", "halves", "kind"),
+    ("relative", "cut", "kind", "kind_if_separated"),
     [
-        (0.5, 0.3, "held"),
-        (0.51, 0.3, "blurred"),
-        (1.0, 0.3, "cut"),
-        (None, np.nan, "outlier"),
-        (None, None, UNTESTED),
+        (0.5, 0.3, "held", "held"),
+        (0.51, 0.3, "blurred", "held"),
+        (1.0, 0.3, "cut", "held"),
+        (None, np.nan, "outlier", "outlier"),
+        (None, None, UNTESTED, UNTESTED),
     ],
 )
-def test_kinds_of_k(relative, halves, kind):
-    assert _kind(relative, halves) == kind
-    assert kind in KINDS
+def test_kinds_of_k(relative, cut, kind, kind_if_separated):
+    assert _kind(relative, cut, separated=False) == kind
+    assert _kind(relative, cut, separated=True) == kind_if_separated
+    assert {kind, kind_if_separated} <= set(KINDS)
 
 
 def test_a_k_in_one_line():
@@ -232,6 +255,31 @@ def test_splits_say_which_clusters_of_the_smaller_k_are_several():
     assert split.supported
     assert split.relative_doubt <= 0.5
     assert all(three.parents[child] == split.parent for child in split.children)
+
+
+def test_a_k_between_half_a_cut_and_a_cut_is_held_if_it_is_separated():
+    grid = select(far_blobs(40), (2, 4), refit=False).grid_
+    cuts = {one.n_clusters: one.doubt / 0.8 for one in classify_separation(grid, Evidence())}
+    two, four = classify_separation(grid, Evidence(cuts, separated={4: True}))
+    assert two.relative_doubt == four.relative_doubt == pytest.approx(0.8)
+    assert (two.kind, four.kind) == ("blurred", "held")
+
+
+def test_a_small_cluster_beside_large_ones_is_found_by_its_valleys():
+    """Sixty rows beside 2,000, six deviations away: more doubt than half a cut leaves."""
+    X = np.random.default_rng(0).normal(size=(4060, 2))
+    X[:2000, 0] += 9.0
+    X[4000:, 1] += 6.0
+    selector = select(X, (2, 3, 4), refit=False)
+    by_k = {one.n_clusters: one for one in selector.verdict_.by_k}
+    assert selector.best_k_ == 3
+    assert selector.verdict_.groups() == [[0], [1], [2]]
+    assert by_k[3].kind == "held"
+    assert 0.5 < by_k[3].relative_doubt < 1
+    assert by_k[4].kind == "cut"
+    without_clouds = select(X, (2, 3, 4), refit=False, null_reference=0)
+    assert without_clouds.best_k_ == 2
+    assert without_clouds.verdict_.by_k[1].kind == "blurred"
 
 
 def test_one_outlier_makes_no_cluster():
@@ -402,3 +450,27 @@ def test_one_cluster_has_a_summary_and_a_page(one_cloud):
     assert summary["answer"]["sentences"][0].startswith("No clusters: the rows look like one cloud")
     page = render(analysis)
     assert "No clusters: the rows look like one cloud." in page
+
+
+def test_other_numbers_say_the_same_of_the_same_clusters():
+    """Of four blobs on a line, K = 3 is given the numbers 2, 0, 1 for its clusters 0, 1, 2."""
+    X = np.repeat([[0.0], [40.0], [100.0], [160.0]], [60, 50, 40, 30], axis=0)
+    X = X + np.random.default_rng(0).normal(size=X.shape)
+    verdict = replace(select(X, (2, 3, 4), refit=False).verdict_, best_k=3)
+    pair = PairTest((0, 2), 0.5, 0.01)
+    before = replace(verdict, pairs=(pair,))
+    numbers = [2, 0, 1]
+    after = renumber(before, numbers)
+    assert after.pairs == (replace(pair, clusters=(1, 2)),)
+    old, new = before.by_k[1], after.by_k[1]
+    assert [new.sizes[numbers[i]] for i in range(3)] == list(old.sizes)
+    assert [new.parents[numbers[i]] for i in range(3)] == list(old.parents)
+    assert new.worst_pair == tuple(sorted(numbers[i] for i in old.worst_pair))
+    (split,), (was,) = new.splits, old.splits
+    assert split.children == tuple(sorted(numbers[i] for i in was.children))
+    assert split.parent == was.parent
+    four, was = after.by_k[2], before.by_k[2]
+    assert four.parents == tuple(numbers[i] for i in was.parents)
+    assert [one.parent for one in four.splits] == [numbers[one.parent] for one in was.splits]
+    assert after.by_k[0] == before.by_k[0]
+    assert renumber(after, np.argsort(numbers).tolist()) == before
