@@ -154,14 +154,14 @@ def test_the_nearest_distribution_of_one_mode_is_that_of_its_definition(rows, en
     check_with_the_definition(values, weights, tuple(sorted(ends)) if ends else EVERYWHERE)
 
 
-@pytest.mark.parametrize("between", [EVERYWHERE, (0, 9), (20, 30), (-40, -30), (31, 31.5)])
-@pytest.mark.parametrize("seed_of_rows", range(6))
+@pytest.mark.parametrize("between", [EVERYWHERE, (0, 9), (20, 30)])
+@pytest.mark.parametrize("seed_of_rows", range(4))
 def test_so_it_is_with_more_values_than_modes_are_tried(seed_of_rows, between):
     """Two or three humps, some of them ties."""
     generator = np.random.default_rng(seed_of_rows)
-    places = generator.choice([0, 9, 30][: 2 + seed_of_rows % 2], size=45)
-    values = (places + generator.normal(scale=2.0, size=45)).round(1)
-    weights = generator.integers(1, 5, size=45).astype(float)
+    places = generator.choice([0, 9, 30][: 2 + seed_of_rows % 2], size=36)
+    values = (places + generator.normal(scale=2.0, size=36)).round(1)
+    weights = generator.integers(1, 5, size=36).astype(float)
     assert len(np.unique(values)) > N_MODES
     check_with_the_definition(values, weights, between)
 

@@ -17,7 +17,7 @@ from bbclust.selection.criteria import (
     tied,
 )
 from bbclust.selection.grid import Cell, Grid
-from bbclust.selection.splits import LEVEL
+from bbclust.selection.p_values import LEVEL
 
 FLOOR = 1e-6
 N_REPLICAS = 100

@@ -348,7 +348,7 @@ def tables(draw):
     return Cloud((rows[:, :-1] + place) * scale, rows[:, -1])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(tables())
 def test_finite_rows_for_any_rows(cloud):
     if (cloud.rows == cloud.rows[0]).all():

@@ -444,7 +444,7 @@ def three_of_five(*seeds):
     return rows + np.repeat([[0.0, 0.0], [10.0, 0.0], [5.0, 8.66]], 5, axis=0)
 
 
-def one_cloud(kind, generator, n=100):
+def one_cloud(kind, generator, n=60):
     if kind == "gaussian":
         return generator.normal(size=(n, 2)) * [3.0, 1.0]
     if kind == "box":
@@ -465,12 +465,12 @@ def test_few_rows_in_three_groups_are_tight(seed):
 
 @pytest.mark.parametrize("kind", ["gaussian", "box", "exponential", "ball"])
 def test_one_cloud_is_rarely_tight(kind, seed):
-    """Twenty tables: with an error of 7% each, ten or more are once in two million."""
+    """Fifteen tables: with an error of 7% each, nine or more are once in five million."""
     p_values = [
-        tightness(one_cloud(kind, np.random.default_rng([seed, i])), seed=20 * seed + i)
-        for i in range(20)
+        tightness(one_cloud(kind, np.random.default_rng([seed, i])), seed=15 * seed + i)
+        for i in range(15)
     ]
-    assert (np.array(p_values) <= 0.05).sum() <= 9
+    assert (np.array(p_values) <= 0.05).sum() <= 8
 
 
 @pytest.mark.parametrize("shift", [-3.0, 1e3, 1e6])
@@ -502,13 +502,12 @@ def test_without_clouds_or_with_too_few_distinct_rows_nothing_is_tight():
 
 
 def test_a_column_of_one_number_or_a_sum_of_others_is_no_matter_for_tightness():
-    for i in range(3):
-        for X, is_tight in (
-            (three_of_five(i), True),
-            (one_cloud("gaussian", np.random.default_rng(i)), False),
-        ):
-            flat = np.column_stack([X, np.full(len(X), 7.0), X.sum(axis=1)])
-            assert (tightness(flat) < 0.05) == is_tight
+    for X, is_tight in (
+        (three_of_five(0), True),
+        (one_cloud("gaussian", np.random.default_rng(0)), False),
+    ):
+        flat = np.column_stack([X, np.full(len(X), 7.0), X.sum(axis=1)])
+        assert (tightness(flat) < 0.05) == is_tight
 
 
 def test_large_tables_are_looked_at_by_a_sample_for_tightness(monkeypatch):

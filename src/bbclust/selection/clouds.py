@@ -16,7 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,12 @@ class Cloud(NamedTuple):
 
     def take(self, which: npt.NDArray[np.integer]) -> Cloud:
         return Cloud(self.rows[which], self.weights[which])
+
+
+class Drawn(Protocol):
+    """Something that clouds are drawn from."""
+
+    def draw(self, generator: np.random.Generator) -> Cloud: ...
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bbclust.selection.grid import Grid
-from bbclust.selection.splits import LEVEL, Splits
+from bbclust.selection.p_values import LEVEL
+from bbclust.selection.splits import Splits
 from bbclust.stages.random_streams import Stage, stream_generator
 
 Array = npt.NDArray[np.float64]

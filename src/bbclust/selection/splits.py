@@ -9,11 +9,7 @@ of these rows. Four questions are answered:
 - Is the doubt between two clusters below that of two halves of one cloud with their covariance and
   the shape of the other clusters (:meth:`Splits.relative_doubt`)? This is what choosing K asks. Of
   two clusters there is no third to be alike, so the cloud is the rows themselves, valley filled.
-- Is there a valley between them at all (:meth:`Splits.p_value`)? The rows nearer to the middle of
-  the two centres than to any third make a convex region. A log-concave cloud, be it round, long,
-  uniform or skew, is so in every convex region and on every line, so it has one mode on the line
-  through the two centres. The p-value is that of the depth of the valley, against the same rows
-  with the valley filled.
+- Is there a valley between them at all (:meth:`Splits.p_value`, :mod:`bbclust.selection.valleys`)?
 - Are the parts of the whole table tighter than those of one cloud
   (:meth:`Splits.p_value_of_tightness`)? This, or a valley, is what "there are clusters" means.
 """
@@ -22,21 +18,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from statistics import median_high
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr
 
 from bbclust.ensemble.assembly import ReplicaSettings, prepare_priors
 from bbclust.ensemble.job import Job
 from bbclust.ensemble.run import run_replicas
 from bbclust.priors import ElicitedPrior
-from bbclust.selection.clouds import BorrowedShape, Cloud, FilledValley, with_one_mode
+from bbclust.selection.clouds import BorrowedShape, Cloud, Drawn, FilledValley
 from bbclust.selection.grid import Grid, GridJob, GridSettings, entropy_floor, find_reference
-from bbclust.selection.one_cloud import Ellipsoid, IndependentAxes
+from bbclust.selection.neighbours import Neighbours, Pair
+from bbclust.selection.p_values import LEVEL, logs_until_plain
+from bbclust.selection.tightness import p_value_of_tightness
+from bbclust.selection.valleys import p_value_of_valley
 from bbclust.stages.entropies import pair_doubts
 from bbclust.stages.kmeans import Partition, cluster_reference
 from bbclust.stages.random_streams import Stage, stream_generator
@@ -44,7 +42,6 @@ from bbclust.stages.table import Table, count_distinct_rows, make_table
 from bbclust.stages.voting import count_votes, memberships
 
 Array = npt.NDArray[np.float64]
-Pair = tuple[int, int]
 
 N_REPLICAS = 60
 MAX_ROWS = 500
@@ -53,12 +50,7 @@ MIN_DRAWS = 5  # of a cluster in a replica, as of every cell of a table in a chi
 MIN_ROWS = 3
 OF_CUTS = 2**13  # streams of cuts, apart from those of pairs
 OF_TIGHTNESS = 2**12  # and of clouds like the whole table
-N_LLOYD = 10
-FIRST_CLOUDS = 7
-PLAIN = (1e-3, 0.25)  # a p-value outside of these is not looked at more closely
-LEAST_SPREAD = 0.1  # of the logarithm of a doubt: what N_REPLICAS replicas leave open
 OF_VALLEYS = 0.4  # of the level of "no clusters"
-TINY = 1e-6  # a valley less deep is none
 
 
 @dataclass(frozen=True)
@@ -85,9 +77,6 @@ class PairTest:
         return pair_verdict(self.relative_doubt, self.p_value)
 
 
-LEVEL = 0.05
-
-
 def pair_verdict(relative_doubt: float, p_value: float) -> str:
     """What the two numbers of a pair mean, in words."""
     if p_value <= LEVEL:
@@ -112,49 +101,12 @@ def groups_of(tests: Iterable[PairTest]) -> list[list[int]]:
     ]
 
 
-class Drawn(Protocol):
-    """Something that clouds are drawn from."""
-
-    def draw(self, generator: np.random.Generator) -> Cloud: ...
-
-
 class ComparisonStore(Protocol):
     """Where finished comparisons are kept, by name."""
 
     def comparison(self, name: str) -> float | None: ...
 
     def keep_comparison(self, name: str, value: float) -> None: ...
-
-
-class Neighbours:
-    """Which clusters lie beside which, by the two nearest centres of every row."""
-
-    def __init__(self, rows: Array, centers: Array) -> None:
-        origin = centers.mean(axis=0)  # far from zero, products lose the differences
-        self._rows = rows = rows - origin
-        self._centers = centers = centers - origin
-        squares = np.einsum("kj,kj->k", centers, centers)
-        self._distances = squares - 2 * np.einsum("ij,kj->ik", rows, centers)  # less |x|^2
-        two = np.argpartition(self._distances, 1, axis=1)[:, :2]
-        order = np.take_along_axis(self._distances, two, axis=1).argsort(axis=1, kind="stable")
-        nearest = np.take_along_axis(two, order, axis=1)
-        k = len(centers)
-        codes = nearest[:, 0] * k + nearest[:, 1]
-        self._counts = np.bincount(codes, minlength=k * k).reshape(k, k)
-
-    def pairs(self) -> list[Pair]:
-        """Clusters of which each is second nearest to some rows of the other."""
-        both = np.argwhere(np.triu((self._counts > 0) & (self._counts.T > 0), 1))
-        return [(int(first), int(second)) for first, second in both]
-
-    def rows_around(self, pair: Pair) -> npt.NDArray[np.int64]:
-        """Rows nearer to the middle of two centres than to any third one: a convex region."""
-        middle = self._centers[list(pair)].mean(axis=0)
-        to_middle = np.einsum("j,j->", middle, middle) - 2 * np.einsum(
-            "ij,j->i", self._rows, middle
-        )
-        others = np.delete(self._distances, pair, axis=1)
-        return np.flatnonzero((to_middle[:, None] < others).all(axis=1))
 
 
 class Splits:
@@ -308,9 +260,10 @@ class Splits:
         if like is None:
             like = FilledValley.between(cloud, partition.centers[list(pair)])
         observed = self._doubt(cloud, len(members), generator)
-        logs = self._logs_until_plain(
+        logs = logs_until_plain(
             float(np.log(observed)),
             lambda: float(np.log(self._doubt(like.draw(generator), len(members), generator))),
+            at_most=self._n_clouds,
         )
         return float(observed / np.exp(logs.mean()))
 
@@ -377,17 +330,7 @@ class Splits:
         generator = self._generator(OF_TIGHTNESS + n_clusters, (0, 0))
         members = _at_most(MAX_ROWS, np.arange(self._table.n), generator)
         cloud = Cloud(self._unrounded[members], self._weights[members])
-        if count_distinct_rows(cloud.rows, n_clusters + 1) <= n_clusters or not self._n_clouds:
-            return 1.0
-        observed = _log_looseness(cloud, n_clusters, generator)
-        worst = 0.0
-        for kind in (IndependentAxes.principal, IndependentAxes.most_skew, Ellipsoid.like):
-            like = kind(cloud)
-            if like is not None and worst <= LEVEL:
-                draw = partial(_log_looseness_of_draw, like, n_clusters, generator)
-                logs = self._logs_until_plain(observed, draw, least_spread=0.0)
-                worst = max(worst, _share_below(observed, logs, least_spread=0.0))
-        return worst
+        return p_value_of_tightness(cloud, n_clusters, self._n_clouds, generator)
 
     def _p_of_valley(
         self,
@@ -395,48 +338,8 @@ class Splits:
         centers: Array,
         generator: np.random.Generator,
     ) -> float:
-        """The p-value of a valley's depth among those of the same rows with the valley filled.
-
-        The filled rows follow the chance ups and downs of the rows, and even ones show the deepest
-        valleys by chance: the p-value is the larger of that and of even rows'.
-        """
-        if len(members) < 2 * MIN_ROWS or not self._n_clouds:
-            return 1.0
         cloud = self._cloud_on_a_line(members, generator)
-        if count_distinct_rows(cloud.rows, 4) < 4:
-            return 1.0
-        settled = _settled(cloud, centers)
-        filled = FilledValley.between(cloud, settled)
-        middle = _around_the_middle(cloud, settled)
-        depth = FilledValley.between(middle, settled).depth
-
-        def depth_of_filled() -> float:
-            drawn = filled.draw(generator)
-            settled = _settled(drawn, centers)
-            return FilledValley.between(_around_the_middle(drawn, settled), settled).depth
-
-        def depth_of_even() -> float:
-            even = generator.uniform(size=middle.n)
-            return with_one_mode(even, middle.weights, between=(0.25, 0.75))[1]
-
-        p_value = self._share_as_deep(depth, depth_of_even)
-        if p_value > PLAIN[1]:
-            return p_value
-        return max(p_value, self._share_as_deep(depth, depth_of_filled))
-
-    def _share_as_deep(self, depth: float, depth_of: Callable[[], float]) -> float:
-        observed = -float(np.log(max(depth, TINY)))
-        logs = self._logs_until_plain(observed, lambda: -float(np.log(max(depth_of(), TINY))))
-        return _share_below(observed, logs)
-
-    def _logs_until_plain(
-        self, observed: float, draw: Callable[[], float], least_spread: float = LEAST_SPREAD
-    ) -> Array:
-        """Logarithms of clouds, as many as it takes to see where the observed one is."""
-        logs: list[float] = []
-        while len(logs) < self._n_clouds and not _is_plain(observed, logs, least_spread):
-            logs.append(draw())
-        return np.array(logs)
+        return p_value_of_valley(cloud, centers, self._n_clouds, generator)
 
     def test_pairs(self, partition: Partition) -> list[PairTest]:
         """All neighbours of a partition, the least apart first."""
@@ -529,74 +432,3 @@ def _smallest_step(column: Array) -> float:
     """The least difference between two numbers of a column; 0 if they are one or two."""
     steps = np.diff(np.unique(column))
     return float(steps.min()) if len(steps) > 1 else 0.0
-
-
-def _settled(cloud: Cloud, centers: Array) -> Array:
-    """Two centres after some steps of Lloyd's algorithm on a cloud."""
-    for _ in range(N_LLOYD):
-        line = centers[1] - centers[0]
-        beyond = np.einsum("ij,j->i", cloud.rows - centers.mean(axis=0), line) > 0
-        if not 0 < beyond.sum() < cloud.n:
-            break
-        before = centers
-        centers = np.array(
-            [
-                np.average(cloud.rows[side], axis=0, weights=cloud.weights[side])
-                for side in (~beyond, beyond)
-            ]
-        )
-        if np.array_equal(centers, before):
-            break
-    return centers
-
-
-def _around_the_middle(cloud: Cloud, centers: Array) -> Cloud:
-    """The rows of both sides of the middle, of the heavier side the nearest, as heavy as the other.
-
-    Beside many rows, a valley before few would not show. Rows between two planes are a convex
-    region too.
-    """
-    line = centers[1] - centers[0]
-    beyond = np.einsum("ij,j->i", cloud.rows - centers.mean(axis=0), line)
-    order = np.argsort(np.abs(beyond), kind="stable")
-    light, heavy = sorted(
-        (order[beyond[order] <= 0], order[beyond[order] > 0]),
-        key=lambda side: float(cloud.weights[side].sum()),
-    )
-    if not len(light):
-        return cloud
-    weight = np.cumsum(cloud.weights[heavy])
-    n_heavy = int(np.searchsorted(weight, cloud.weights[light].sum())) + 1
-    return cloud.take(np.sort(np.concatenate([light, heavy[:n_heavy]])))
-
-
-def _log_looseness(cloud: Cloud, n_clusters: int, generator: np.random.Generator) -> float:
-    """The logarithm of the share of the variance that is within the clusters of a cloud."""
-    table = make_table(cloud.rows, cloud.weights / cloud.weights.mean())
-    found = cluster_reference(table, n_clusters, int(generator.integers(2**63 - 1)))
-    within = cloud.rows - found.centers[found.labels]
-    whole = cloud.rows - np.average(cloud.rows, axis=0, weights=cloud.weights)
-    loose, all_of_it = (
-        float(np.einsum("i,ij,ij->", cloud.weights, rows, rows)) for rows in (within, whole)
-    )
-    return float(np.log(max(loose / all_of_it, np.finfo(float).tiny)))
-
-
-def _log_looseness_of_draw(like: Drawn, n_clusters: int, generator: np.random.Generator) -> float:
-    return _log_looseness(like.draw(generator), n_clusters, generator)
-
-
-def _is_plain(observed: float, logs: list[float], least_spread: float = LEAST_SPREAD) -> bool:
-    """Whether more clouds would not change what is said."""
-    return len(logs) >= FIRST_CLOUDS and not (
-        PLAIN[0] <= _share_below(observed, np.array(logs), least_spread) <= PLAIN[1]
-    )
-
-
-def _share_below(observed: float, logs: Array, least_spread: float = LEAST_SPREAD) -> float:
-    """The p-value of a logarithm among those of clouds, by Student's distribution."""
-    n = len(logs)
-    if n < 2:
-        return 1.0
-    spread = max(float(logs.std(ddof=1)), least_spread, np.finfo(float).tiny)
-    return float(stdtr(n - 1, (observed - logs.mean()) / (spread * np.sqrt(1 + 1 / n))))

@@ -29,7 +29,8 @@ import numpy.typing as npt
 
 from bbclust.selection.criteria import HOLDS, Evidence
 from bbclust.selection.grid import Grid
-from bbclust.selection.splits import LEVEL, PairTest, groups_of, mean_doubts
+from bbclust.selection.p_values import LEVEL
+from bbclust.selection.splits import PairTest, groups_of, mean_doubts
 from bbclust.stages.entropies import worst_pair
 from bbclust.stages.kmeans import Partition
 
