@@ -74,6 +74,29 @@ def test_draws_have_the_mean_and_the_covariance_of_the_rows(kind, seed):
     assert (np.abs(found - covariance) < 3 * error * np.outer(deviations, deviations)).all()
 
 
+@pytest.mark.parametrize("kind", [IndependentAxes.principal, Ellipsoid.like])
+@pytest.mark.parametrize("n", [15, 100])
+def test_few_rows_and_outliers_keep_their_covariance(kind, n):
+    """The mean over many draws, within a tenth; one row is far from the others."""
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(n, 2)) * [1.0, 3.0]
+    rows[0, 0] = 20.0
+    like = kind(equally_weighted(rows))
+    drawn = np.vstack([like.draw(generator).rows for _ in range(40_000 // n)])
+    scores = (drawn - like.mean) @ np.linalg.inv(like.axes)
+    np.testing.assert_allclose(scores.T @ scores / len(scores), np.eye(2), atol=0.1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rotated_rows_have_equal_scores(seed):
+    generator = np.random.default_rng(seed)
+    rows = generator.exponential(size=(80, 3)) * [1.0, 2.0, 4.0]
+    turn = np.linalg.qr(generator.normal(size=(3, 3)))[0]
+    _, before, _ = standardized(equally_weighted(rows))
+    _, after, _ = standardized(equally_weighted(rows @ turn + 7.0))
+    np.testing.assert_allclose(before, after, atol=1e-9)
+
+
 def test_standardized_rows_have_no_covariance_and_come_back():
     generator = np.random.default_rng(0)
     cloud = Cloud(skew_rows(50), generator.uniform(1, 3, size=50))
@@ -182,13 +205,13 @@ def test_a_distribution_with_one_mode_has_mean_0_and_variance_1(rows):
     found = _with_one_mode(values, weights)
     assert (np.diff(found.values) >= 0).all()
     assert (np.diff(found.shares) > 0).all()
-    # Each value has its weight: the shares are in the middle of it.
-    mass = []
-    for share in found.shares:
-        mass.append(2 * (share - sum(mass)))
-    assert sum(mass) == pytest.approx(1)
-    assert np.dot(mass, found.values) == pytest.approx(0, abs=1e-9)
-    assert np.dot(mass, found.values**2) == pytest.approx(1)
+    # Of what is drawn: straight lines between the values.
+    at = np.linspace(found.shares[0], found.shares[-1], 200_001)
+    drawn = np.interp(at, found.shares, found.values)
+    assert drawn.mean() == pytest.approx(0, abs=1e-3)
+    assert (drawn**2).mean() == pytest.approx(1, rel=1e-2)
+    assert found.mean == pytest.approx(0, abs=1e-9)
+    assert found.mean_square == pytest.approx(1)
 
 
 def test_quantiles_by_hand():
@@ -311,7 +334,7 @@ def test_distances_are_nowhere_denser_further_out(rows, d):
     found = _denser_inwards(distances, weights, d)
     assert found.values[0] == 0
     assert (np.diff(found.shares) > 0).all()
-    assert np.mean(found.values**2) == pytest.approx(d)
+    assert found.mean_square == pytest.approx(d)
     # Equal shares take ever larger volumes.
     volumes = (found.values / found.values[-1]) ** d
     assert (np.diff(volumes) >= 0).all()
@@ -322,17 +345,20 @@ def test_distances_by_hand():
     """A row at 1 and one at 2, on a plane: a quarter of the rows within 1/4 of the volume.
 
     That is no less dense than the half in the other three quarters, so it stays. In the middle, at
-    3/8 of the rows, is 1/4 + 3/4 x 1/4 = 7/16 of the volume.
+    3/8 of the rows, is 1/4 + 3/4 x 1/4 = 7/16 of the volume. Squares of distances that go straight
+    from 0 to a and to b have the mean (a^2 + (a^2 + ab + b^2)) / 6.
     """
     found = _denser_inwards(np.array([1.0, 2.0]), np.ones(2), 2)
     np.testing.assert_allclose(found.shares, [0, 3 / 8, 3 / 4])
-    np.testing.assert_allclose(found.values**2, np.array([0, 7, 16]) * 2 * 3 / 23)
+    mean_square = (7 + (7 + np.sqrt(7 * 16) + 16)) / 6
+    np.testing.assert_allclose(found.values**2, np.array([0, 7, 16]) * 2 / mean_square)
 
 
 def test_distances_with_a_hole_by_hand():
     """Rows at 2 and 2.1: the nearer half of the rows takes the nearer half of the volume."""
     found = _denser_inwards(np.array([2.0, 2.1]), np.ones(2), 2)
-    np.testing.assert_allclose(found.values**2, np.array([0, 1, 2]) * 2)
+    mean_square = (1 + (1 + np.sqrt(2) + 2)) / 6
+    np.testing.assert_allclose(found.values**2, np.array([0, 1, 2]) * 2 / mean_square)
 
 
 # --- any rows -------------------------------------------------------------------------------------

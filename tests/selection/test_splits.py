@@ -10,13 +10,16 @@ from hypothesis import strategies as st
 from scipy.special import stdtr
 
 from bbclust import BBC
+from bbclust.selection import p_values, valleys
 from bbclust.selection import splits as module
+from bbclust.selection import tightness as tightness_module
 from bbclust.selection.clouds import Cloud, FilledValley
 from bbclust.selection.grid import GridJob, GridSettings, GridUnderWay, find_reference
+from bbclust.selection.neighbours import Neighbours
+from bbclust.selection.one_cloud import Ellipsoid, IndependentAxes
 from bbclust.selection.splits import (
     MAX_ROWS,
     N_REPLICAS,
-    Neighbours,
     PairTest,
     Splits,
     doubt_of_pieces,
@@ -198,29 +201,27 @@ def test_verdicts_of_pairs(relative_doubt, p_value, verdict):
 def test_p_values_are_those_of_students_distribution():
     logs = np.array([-1.0, -2.0, -3.0])
     expected = stdtr(2, (-4.0 - -2.0) / np.sqrt(1 + 1 / 3))
-    assert module._share_below(-4.0, logs) == pytest.approx(expected)
-    assert module._share_below(-2.0, logs) == pytest.approx(0.5)
+    assert p_values.share_below(-4.0, logs) == pytest.approx(expected)
+    assert p_values.share_below(-2.0, logs) == pytest.approx(0.5)
     # Clouds that happen to agree are not more alike than their replicas let one see.
     alike = np.full(3, -2.0)
-    least = stdtr(2, -1.0 / (module.LEAST_SPREAD * np.sqrt(1 + 1 / 3)))
-    assert module._share_below(-3.0, alike) == pytest.approx(least)
-    assert module._share_below(-3.0, alike[:1]) == 1.0
+    least = stdtr(2, -1.0 / (p_values.LEAST_SPREAD * np.sqrt(1 + 1 / 3)))
+    assert p_values.share_below(-3.0, alike) == pytest.approx(least)
+    assert p_values.share_below(-3.0, alike[:1]) == 1.0
     # Unless there are no replicas.
-    assert module._share_below(-2.0, alike, least_spread=0.0) == pytest.approx(0.5)
+    assert p_values.share_below(-2.0, alike, least_spread=0.0) == pytest.approx(0.5)
     close = np.array([-2.01, -2.0, -1.99])
     expected = stdtr(2, -0.05 / (0.01 * np.sqrt(1 + 1 / 3)))
-    assert module._share_below(-2.05, close, least_spread=0.0) == pytest.approx(expected)
+    assert p_values.share_below(-2.05, close, least_spread=0.0) == pytest.approx(expected)
 
 
 def test_clouds_are_drawn_until_the_answer_is_plain():
-    splits, _ = look_at(blobs(2, 10, 9.0))
-
     def n_beside(observed, **options):
         logs = iter(np.tile([-1.0, 1.0], 10))
-        return len(splits._logs_until_plain(observed, lambda: next(logs), **options))
+        return len(p_values.logs_until_plain(observed, lambda: next(logs), 19, **options))
 
-    assert n_beside(0.0) == module.FIRST_CLOUDS  # in the middle of them
-    assert n_beside(-50.0) == module.FIRST_CLOUDS  # far below
+    assert n_beside(0.0) == p_values.FIRST_CLOUDS  # in the middle of them
+    assert n_beside(-50.0) == p_values.FIRST_CLOUDS  # far below
     assert n_beside(-2.0) == 19  # who knows
     assert n_beside(-50.0, least_spread=20.0) == 19  # for all that is known of the spread
 
@@ -331,7 +332,7 @@ def middle_of(rows, weights=None, centers=(-5, 5)):
     """Positions of those rows on a line that are around the middle."""
     rows = np.array(rows, dtype=float)[:, None]
     weights = np.ones(len(rows)) if weights is None else np.array(weights, dtype=float)
-    kept = module._around_the_middle(Cloud(rows, weights), np.array(centers, dtype=float)[:, None])
+    kept = valleys.around_the_middle(Cloud(rows, weights), np.array(centers, dtype=float)[:, None])
     return dict(zip(kept.rows[:, 0].tolist(), kept.weights.tolist(), strict=True))
 
 
@@ -356,7 +357,7 @@ def test_around_the_middle_weights_count():
 def test_around_the_middle_only_the_way_along_the_line_counts():
     rows = np.array([[-3.0, 50.0], [1.0, 90.0], [2.0, 0.0]])
     centers = np.array([[-3.0, 7.0], [3.0, 7.0]])
-    kept = module._around_the_middle(Cloud(rows, np.ones(3)), centers)
+    kept = valleys.around_the_middle(Cloud(rows, np.ones(3)), centers)
     assert kept.rows.tolist() == rows[:2].tolist()
 
 
@@ -370,7 +371,7 @@ rows_and_weights = st.lists(
 def test_around_the_middle_both_sides_weigh_as_much(rows):
     along, weights = np.array(rows, dtype=float).T
     numbered = Cloud(np.column_stack([along, np.arange(len(along))]), weights)
-    kept = module._around_the_middle(numbered, np.array([[-4.0, 0.0], [4.0, 0.0]]))
+    kept = valleys.around_the_middle(numbered, np.array([[-4.0, 0.0], [4.0, 0.0]]))
     which = kept.rows[:, 1].astype(int)
     assert (np.diff(which) > 0).all()  # in their order
     assert kept.weights.tolist() == weights[which].tolist()
@@ -419,13 +420,13 @@ def test_filled_rows_are_looked_at_only_if_even_ones_do_not_settle_it(
         drawn.append(self)
         return draw(self, generator)
 
-    def share(self, depth, depth_of):
+    def share(depth, depth_of, n_clouds):
         assert 0 < depth < 1
         assert 0 <= depth_of() < 1
         return next(shares)
 
     monkeypatch.setattr(FilledValley, "draw", watch)
-    monkeypatch.setattr(Splits, "_share_as_deep", share)
+    monkeypatch.setattr(valleys, "share_as_deep", share)
     assert splits.p_value(partition, (0, 1), splits.neighbours(partition)) == p_value
     assert len(drawn) == (of_filled is not None)
 
@@ -512,13 +513,13 @@ def test_a_column_of_one_number_or_a_sum_of_others_is_no_matter_for_tightness():
 
 def test_large_tables_are_looked_at_by_a_sample_for_tightness(monkeypatch):
     sizes = set()
-    looseness = module._log_looseness
+    looseness = tightness_module.log_looseness
 
     def watch(cloud, n_clusters, generator):
         sizes.add((cloud.n, n_clusters))
         return looseness(cloud, n_clusters, generator)
 
-    monkeypatch.setattr(module, "_log_looseness", watch)
+    monkeypatch.setattr(tightness_module, "log_looseness", watch)
     tightness(np.random.default_rng(0).normal(size=(700, 2)), 4, n_clouds=2)
     assert sizes == {(MAX_ROWS, 4)}
 
@@ -541,13 +542,13 @@ def test_one_kind_of_cloud_with_parts_as_tight_is_enough(monkeypatch, as_tight, 
         return (-1.1 if like in as_tight else 0.0) + generator.normal(scale=0.01)
 
     for owner, name, kind in (
-        (module.IndependentAxes, "principal", "principal"),
-        (module.IndependentAxes, "most_skew", "skew" if has_skew else None),
-        (module.Ellipsoid, "like", "ellipsoid"),
+        (IndependentAxes, "principal", "principal"),
+        (IndependentAxes, "most_skew", "skew" if has_skew else None),
+        (Ellipsoid, "like", "ellipsoid"),
     ):
         monkeypatch.setattr(owner, name, lambda cloud, kind=kind: kind)
-    monkeypatch.setattr(module, "_log_looseness", lambda *_: -1.0)
-    monkeypatch.setattr(module, "_log_looseness_of_draw", looseness)
+    monkeypatch.setattr(tightness_module, "log_looseness", lambda *_: -1.0)
+    monkeypatch.setattr(tightness_module, "log_looseness_of_draw", looseness)
     p_value = tightness(three_of_five(0))
     if not has_skew:
         as_tight = [kind for kind in as_tight if kind != "skew"]
@@ -562,12 +563,12 @@ def test_looseness_by_hand():
     rows = np.array([[0.0, -1], [0, 1], [20, -1], [20, 1]])
     generator = np.random.default_rng(0)
     for weights in (np.ones(4), np.full(4, 7.0)):
-        found = module._log_looseness(Cloud(rows + 5, weights), 2, generator)
+        found = tightness_module.log_looseness(Cloud(rows + 5, weights), 2, generator)
         assert found == pytest.approx(np.log(1 / 101))
     # Three times the weight on the left: 8 x 1 within; the mean is at 5: 6 x 25 + 2 x 225 more.
-    found = module._log_looseness(Cloud(rows, np.array([3.0, 3, 1, 1])), 2, generator)
+    found = tightness_module.log_looseness(Cloud(rows, np.array([3.0, 3, 1, 1])), 2, generator)
     assert found == pytest.approx(np.log(8 / (8 + 600)))
-    every = module._log_looseness(Cloud(rows, np.ones(4)), 4, generator)
+    every = tightness_module.log_looseness(Cloud(rows, np.ones(4)), 4, generator)
     assert np.isfinite(every)
     assert every < -100
 
@@ -716,3 +717,16 @@ def test_rotation_changes_nothing_on_average(seed):
         here, there = (pair_of(rows, seed=i).relative_doubt for rows in (X, 7 * X @ turn))
         differences.append(np.log(there / here))
     assert abs(np.mean(differences)) < 0.8
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.7, 1 / 3, 1e-8, 1e8])
+def test_the_scale_of_the_weights_does_not_matter_to_the_rows_around_the_middle(scale):
+    rows = np.array([-1.0, -2, -3, 1, 2, 3, 4])[:, None]
+    weights = np.array([1.0, 2, 3, 3, 2, 1, 6])
+    centers = np.array([[-2.0], [2.0]])
+    assert valleys.around_the_middle(Cloud(rows, weights * scale), centers).n == 6
+
+
+def test_two_clusters_that_are_no_neighbours_show_nothing():
+    splits, _ = look_at(blobs(2, 3, 0.0), n_clouds=2)
+    assert splits.p_value_of_none(2, []) > 0.05

@@ -17,10 +17,12 @@ Nothing of it changes when the rows are rotated or moved.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.fft import dct
 from scipy.optimize import isotonic_regression
 from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
@@ -30,6 +32,8 @@ from bbclust.selection.clouds import Cloud, moments, principal_axes, with_one_mo
 
 Array = npt.NDArray[np.float64]
 
+OF_GAUSSIAN = 0.374567  # mean of log cosh of a standard normal number
+
 
 @dataclass(frozen=True)
 class Quantiles:
@@ -37,6 +41,18 @@ class Quantiles:
 
     shares: Array
     values: Array
+
+    @property
+    def mean(self) -> float:
+        return self._average(lambda left, right: (left + right) / 2)
+
+    @property
+    def mean_square(self) -> float:
+        return self._average(lambda left, right: (left**2 + left * right + right**2) / 3)
+
+    def _average(self, of_piece: Callable[[Array, Array], Array]) -> float:
+        pieces = of_piece(self.values[:-1], self.values[1:])
+        return float(np.average(pieces, weights=np.diff(self.shares)))
 
     def draw(self, n: int, generator: np.random.Generator) -> Array:
         shares = generator.uniform(self.shares[0], self.shares[-1], size=n)
@@ -101,21 +117,42 @@ class Ellipsoid:
 
 
 def standardized(cloud: Cloud) -> tuple[Array, Array, Array]:
-    """The mean, the rows along the principal axes in standard deviations, and the axes."""
+    """The mean, the rows along the principal axes in standard deviations, and the axes.
+
+    The longer tail is on the positive side of every axis, so that rotated rows have equal scores.
+    """
     mean, covariance = moments(cloud)
     sds, vectors = principal_axes(covariance)
     scores = np.einsum("ij,jk->ik", cloud.rows - mean, vectors / sds)
-    return mean, scores, (vectors * sds).T
+    sign = np.where(np.einsum("i,ij->j", cloud.weights, scores**3) < 0, -1.0, 1.0)
+    return mean, scores * sign, (vectors * sds * sign).T
 
 
 def _independent_components(scores: Array) -> Array:
-    """The rotation (d, d) of standardized scores to the axes on which they are least Gaussian."""
+    """The rotation (d, d) of standardized scores to the axes on which they are least Gaussian.
+
+    The search may stop halfway between two such axes; so it starts from two places.
+    """
     d = scores.shape[1]
+    starts = (np.eye(d), dct(np.eye(d), norm="ortho"))
+    found = [_search_components(scores, start) for start in starts]
+    return max(found, key=lambda turn: _distance_from_gaussian(scores, turn))
+
+
+def _search_components(scores: Array, start: Array) -> Array:
     with warnings.catch_warnings(), threadpool_limits(1):  # other threads, other bits
         warnings.simplefilter("ignore", ConvergenceWarning)  # then the axes of the last step
-        fitted = FastICA(whiten=False, w_init=np.eye(d)).fit(scores)
-    left, _, right = np.linalg.svd(fitted.components_)
+        fitted = FastICA(whiten=False, w_init=start).fit(scores)
+        left, _, right = np.linalg.svd(fitted.components_)
     return np.asarray(np.einsum("ij,jk->ik", left, right))
+
+
+def _distance_from_gaussian(scores: Array, turn: Array) -> float:
+    """What the search makes large."""
+    turned = np.einsum("ij,kj->ik", scores, turn)
+    log_cosh = np.logaddexp(turned, -turned) - np.log(2)
+    contrast = log_cosh.mean(axis=0) - OF_GAUSSIAN
+    return float(np.sum(contrast**2))
 
 
 def _each_with_one_mode(scores: Array, weights: Array) -> tuple[Quantiles, ...]:
@@ -125,10 +162,10 @@ def _each_with_one_mode(scores: Array, weights: Array) -> tuple[Quantiles, ...]:
 def _with_one_mode(values: Array, weights: Array) -> Quantiles:
     """The nearest distribution with one mode, of mean 0 and variance 1."""
     moved, _ = with_one_mode(values, weights, between=(values.min(), values.max()))
-    mean = np.average(moved, weights=weights)
-    sd = np.sqrt(np.average((moved - mean) ** 2, weights=weights))
     order = np.argsort(moved, kind="stable")
-    return Quantiles(_middle_shares(weights[order]), (moved[order] - mean) / sd)
+    found = Quantiles(_middle_shares(weights[order]), moved[order])
+    centered = Quantiles(found.shares, found.values - found.mean)
+    return Quantiles(found.shares, centered.values / np.sqrt(centered.mean_square))
 
 
 def _denser_inwards(distances: Array, weights: Array, d: int) -> Quantiles:
@@ -142,8 +179,8 @@ def _denser_inwards(distances: Array, weights: Array, d: int) -> Quantiles:
     density = isotonic_regression(np.diff(share) / width, weights=width, increasing=False).x
     share = share[0] + np.concatenate([[0.0], np.cumsum(density * width)])
     at = np.linspace(share[0], share[-1], len(volumes))
-    fitted = np.interp(at, share, knots) ** (1 / d)
-    return Quantiles(at, fitted * np.sqrt(d / np.mean(fitted**2)))
+    fitted = Quantiles(at, np.interp(at, share, knots) ** (1 / d))
+    return Quantiles(at, fitted.values * np.sqrt(d / fitted.mean_square))
 
 
 def _middle_shares(weights: Array) -> Array:

@@ -315,7 +315,7 @@ class Splits:
             if group[first] != group[second]:
                 values.append(test.p_value)
         if n_clusters == 2:
-            return len(tests) * min(values)
+            return max(1, len(tests)) * min(values)
         every_row = np.arange(self._table.n)
         values.append(
             self._once("valley-k1", self.p_value_of_one, every_row, self._generator(1, (0, 0)))

@@ -22,6 +22,7 @@ Array = npt.NDArray[np.float64]
 MIN_ROWS = 6
 N_LLOYD = 10
 TINY = 1e-6  # a valley less deep is none
+ROUNDING = 1e-9  # of sums of weights, so that their scale does not decide
 
 
 def p_value_of_valley(
@@ -98,5 +99,6 @@ def around_the_middle(cloud: Cloud, centers: Array) -> Cloud:
     if not len(light):
         return cloud
     weight = np.cumsum(cloud.weights[heavy])
-    n_heavy = int(np.searchsorted(weight, cloud.weights[light].sum())) + 1
+    enough = (1 - ROUNDING) * cloud.weights[light].sum()
+    n_heavy = int(np.searchsorted(weight, enough)) + 1
     return cloud.take(np.sort(np.concatenate([light, heavy[:n_heavy]])))

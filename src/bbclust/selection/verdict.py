@@ -48,7 +48,7 @@ class Split:
     relative_doubt : float
         The largest doubt between two of the children, beside that of a cut through a cluster.
     supported : bool
-        Whether that is at most half.
+        Whether that is at most half, or this K is held by its valleys.
     """
 
     parent: int
@@ -268,10 +268,11 @@ def classify_separation(grid: Grid, evidence: Evidence) -> tuple[KVerdict, ...]:
         cut = evidence.cuts.get(n_clusters)
         relative = None if cut is None or np.isnan(cut) else float(doubts[pair]) / cut
         parents = _parents(grid.references, i)
+        separated = evidence.separated.get(n_clusters, False)
         verdicts.append(
             KVerdict(
                 n_clusters=n_clusters,
-                kind=_kind(relative, cut, separated=evidence.separated.get(n_clusters, False)),
+                kind=_kind(relative, cut, separated=separated),
                 worst_pair=pair,
                 doubt=float(doubts[pair]),
                 doubt_se=float(np.mean([cell.pair_doubt_se for cell in cells])),
@@ -280,7 +281,7 @@ def classify_separation(grid: Grid, evidence: Evidence) -> tuple[KVerdict, ...]:
                 merged_mean_entropy=float(np.mean([cell.merged_mean_entropy for cell in cells])),
                 sizes=tuple(float(share) for share in grid.references[i].shares),
                 parents=parents,
-                splits=_splits(parents, doubts, cut),
+                splits=_splits(parents, doubts, cut, separated=separated),
             )
         )
     return tuple(verdicts)
@@ -297,7 +298,11 @@ def _kind(relative: float | None, cut: float | None, *, separated: bool) -> str:
 
 
 def _splits(
-    parents: tuple[int, ...] | None, doubts: npt.NDArray[np.float64], cut: float | None
+    parents: tuple[int, ...] | None,
+    doubts: npt.NDArray[np.float64],
+    cut: float | None,
+    *,
+    separated: bool,
 ) -> tuple[Split, ...]:
     if parents is None or cut is None or np.isnan(cut):
         return ()
@@ -306,7 +311,8 @@ def _splits(
         children = [child for child, of in enumerate(parents) if of == parent]
         if len(children) > 1:
             relative = float(doubts[np.ix_(children, children)].max()) / cut
-            found.append(Split(parent, tuple(children), relative, relative <= HOLDS))
+            supported = relative <= HOLDS or separated
+            found.append(Split(parent, tuple(children), relative, supported))
     return tuple(found)
 
 
