@@ -4,10 +4,10 @@ Every draw of every row of ``k_families.py`` is given to ``KSelector`` as it is 
 and, for the first draws of each row, to the classical indices of ``bbclust.baselines``. For tables
 without clusters the answer is right when the verdict leads with "No clusters" or ``best_k_`` is 1.
 
-Rules and constants were chosen on seeds below 3,000 and are judged on seeds from 30,000, run once:
+Rules and constants were chosen on seeds below 3,000 and are judged on seeds from 40,000, run once:
 
     python benchmarks/k_recovery.py --seeds 0:6 --no-baselines
-    python benchmarks/k_recovery.py --seeds 30000:30050 --json results.json
+    python benchmarks/k_recovery.py --seeds 40000:40050 --more 4 --baselines 20 --json results.json
     python benchmarks/k_recovery.py --table results.json > k_recovery.md
 """
 

@@ -33,7 +33,8 @@ progress.Lines.update = signalled
 main()
 """
 OPTIONS = ["--k", "2:4", "--n-replicas", "40", "--n-resamples", "2", "--null-reference", "2"]
-N_CELLS = 3 * 3 + 2 * 3  # half-samples at one of three scales
+N_DATA, N_COMPARED = 3 * 3, 3 + 2  # comparisons for every K, then the rule and the pairs
+N_CELLS = N_DATA + 2 * 3  # half-samples at one of three scales
 
 
 def analyze(*arguments):
@@ -83,12 +84,16 @@ def assert_same_results(out, expected):
 
 
 def test_killed_again_and_again_it_ends_with_the_same_results(table, uninterrupted, tmp_path):
-    for after, resume in ((1, []), (11, ["--resume"]), (N_CELLS - 1, ["--resume"])):
+    for after, n_cells, resume in (
+        (1, 1, []),
+        (N_DATA + 2, N_DATA, ["--resume"]),
+        (N_COMPARED + N_CELLS - 1, N_CELLS - 1, ["--resume"]),
+    ):
         arguments = (table, *OPTIONS, "--out", "out", *resume)
         done = signalled(signal.SIGKILL, after, *arguments, cwd=tmp_path)
         assert done.returncode == -signal.SIGKILL
         assert os.listdir(tmp_path) == ["out.partial"]
-        assert len(list(tmp_path.rglob("*.cell"))) == after
+        assert len(list(tmp_path.rglob("*.cell"))) == n_cells
     result = analyze(table, *OPTIONS, "--out", tmp_path / "out", "--resume")
     assert result.exit_code == 0, result.output
     assert os.listdir(tmp_path) == ["out"]

@@ -156,7 +156,8 @@ def test_watchers_of_a_selection_hear_of_its_cells():
         null_reference=0, refit=False, random_state=0,
     )  # fmt: skip
     selector.set_callbacks(recorder).fit(IRIS)
-    assert recorder.steps() == steps_of("cells", N_STEPS * 3 // 4 + 1)
+    # Two cells and two of a half-sample; comparisons for two K's, the rule and the pairs.
+    assert recorder.steps() == steps_of("cells", N_STEPS * 7 // 8 + 1)
     assert recorder.heard[-2:] == [("end", "fit", 0), "teardown"]
 
 
