@@ -98,13 +98,15 @@ class KSelector(
     refit : bool, default=True
         Fit ``best_estimator_`` with the chosen K on all rows.
     callbacks : callable or list of callables, optional
-        Called as ``callback(done, total)`` after every cell of all grids, half-samples included;
-        the comparisons with clouds and the fit of ``best_estimator_`` do not count. Callbacks
-        of scikit-learn 1.9 and later are set by ``set_callbacks``.
+        Called as ``callback(done, total)`` after every cell of all grids, half-samples included,
+        and after the comparisons with clouds: of every K, for the choice, and of the pairs. The fit
+        of ``best_estimator_`` does not count. Callbacks of scikit-learn 1.9 and later are set by
+        ``set_callbacks``.
     checkpoint : str or path, optional
-        A folder in which every finished cell of the grid is kept, half-samples included. A later
-        ``fit`` of the same data with the same settings goes on from there and ends with the same
-        bits; more K's, scales or half-samples may be asked for. It needs a ``random_state``.
+        A folder in which every finished cell of the grid is kept, half-samples included, and every
+        comparison with clouds. A later ``fit`` of the same data with the same settings goes on from
+        there and ends with the same bits; more K's, scales or half-samples may be asked for. It
+        needs a ``random_state``.
     n_jobs : int, optional
         Threads; None is 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState instance or None
