@@ -17,12 +17,14 @@ from bbclust.selection.one_cloud import (
 
 KINDS = {
     "principal": IndependentAxes.principal,
-    "most skew": IndependentAxes.most_skew,
+    "most skew": IndependentAxes.least_gaussian,
     "ellipsoid": Ellipsoid.like,
 }
 of_any_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 of_independent_axes = pytest.mark.parametrize(
-    "kind", [IndependentAxes.principal, IndependentAxes.most_skew], ids=["principal", "most skew"]
+    "kind",
+    [IndependentAxes.principal, IndependentAxes.least_gaussian],
+    ids=["principal", "most skew"],
 )
 
 
@@ -239,7 +241,7 @@ def test_exponential_columns_are_found_however_rotated(d, spread, seed):
         generator = np.random.default_rng([seed, i])
         turn = np.linalg.qr(generator.normal(size=(d, d)))[0]
         rows = generator.exponential(size=(2000, d)) * np.linspace(1.0, spread, d) @ turn
-        found = IndependentAxes.most_skew(equally_weighted(rows)).axes
+        found = IndependentAxes.least_gaussian(equally_weighted(rows)).axes
         cosines = np.abs(found @ turn.T) / np.linalg.norm(found, axis=1)[:, None]
         alike = sorted(cosines.argmax(axis=1)) == list(range(d))
         angles.append(np.degrees(np.arccos(cosines.max(axis=1).min())) if alike else 90)
@@ -253,7 +255,7 @@ def test_draws_along_the_least_gaussian_axes_are_as_skew_as_the_columns(seed):
         generator = np.random.default_rng([seed, i])
         turn = np.linalg.qr(generator.normal(size=(2, 2)))[0]
         rows = generator.exponential(size=(2000, 2)) @ turn
-        drawn = IndependentAxes.most_skew(equally_weighted(rows)).draw(generator).rows @ turn.T
+        drawn = IndependentAxes.least_gaussian(equally_weighted(rows)).draw(generator).rows @ turn.T
         shares.append((drawn < -0.3).mean())
     assert np.median(shares) < 0.02
 
@@ -264,10 +266,10 @@ def test_draws_along_the_least_gaussian_axes_are_as_skew_as_the_columns(seed):
 )
 def test_too_few_rows_have_no_least_gaussian_axes(n, columns, is_enough):
     rows = np.random.default_rng(n).normal(size=(n, columns))
-    assert (IndependentAxes.most_skew(equally_weighted(rows)) is not None) == is_enough
+    assert (IndependentAxes.least_gaussian(equally_weighted(rows)) is not None) == is_enough
     # Columns without any spread do not count.
     flat = np.column_stack([rows, np.zeros((n, 2))])
-    assert (IndependentAxes.most_skew(equally_weighted(flat)) is not None) == is_enough
+    assert (IndependentAxes.least_gaussian(equally_weighted(flat)) is not None) == is_enough
 
 
 # --- ellipsoids -----------------------------------------------------------------------------------

@@ -543,7 +543,7 @@ def test_one_kind_of_cloud_with_parts_as_tight_is_enough(monkeypatch, as_tight, 
 
     for owner, name, kind in (
         (IndependentAxes, "principal", "principal"),
-        (IndependentAxes, "most_skew", "skew" if has_skew else None),
+        (IndependentAxes, "least_gaussian", "skew" if has_skew else None),
         (Ellipsoid, "like", "ellipsoid"),
     ):
         monkeypatch.setattr(owner, name, lambda cloud, kind=kind: kind)

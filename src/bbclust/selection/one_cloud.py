@@ -6,7 +6,7 @@ covariance of the rows and with one mode:
 
 - :meth:`IndependentAxes.principal`: independent numbers along the principal axes, each distributed
   as there;
-- :meth:`IndependentAxes.most_skew`: the same along the axes on which the rows are least Gaussian,
+- :meth:`IndependentAxes.least_gaussian`: the same along the axes on which the rows are least Gaussian,
   by independent component analysis: a box, exponential or heavy-tailed columns, however rotated;
 - :class:`Ellipsoid`: as many rows in every direction, and fewer and fewer outwards, at the
   distances of the rows: a Gaussian, a ball, Student's distribution.
@@ -74,7 +74,7 @@ class IndependentAxes:
         return cls(cloud.weights, mean, axes, _each_with_one_mode(scores, cloud.weights))
 
     @classmethod
-    def most_skew(cls, cloud: Cloud) -> IndependentAxes | None:
+    def least_gaussian(cls, cloud: Cloud) -> IndependentAxes | None:
         """None with too few rows for as many axes."""
         mean, scores, axes = standardized(cloud)
         n, d = scores.shape

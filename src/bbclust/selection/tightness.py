@@ -24,7 +24,7 @@ def p_value_of_tightness(
         return 1.0
     observed = log_looseness(cloud, n_clusters, generator)
     worst = 0.0
-    for kind in (IndependentAxes.principal, IndependentAxes.most_skew, Ellipsoid.like):
+    for kind in (IndependentAxes.principal, IndependentAxes.least_gaussian, Ellipsoid.like):
         like = kind(cloud)
         if like is not None and worst <= LEVEL:
             draw = partial(log_looseness_of_draw, like, n_clusters, generator)
