@@ -6,8 +6,8 @@ covariance of the rows and with one mode:
 
 - :meth:`IndependentAxes.principal`: independent numbers along the principal axes, each distributed
   as there;
-- :meth:`IndependentAxes.least_gaussian`: the same along the axes on which the rows are least Gaussian,
-  by independent component analysis: a box, exponential or heavy-tailed columns, however rotated;
+- :meth:`IndependentAxes.least_gaussian`: the same along the axes on which the rows are least so, by
+  independent component analysis: a box, exponential or heavy-tailed columns, however rotated;
 - :class:`Ellipsoid`: as many rows in every direction, and fewer and fewer outwards, at the
   distances of the rows: a Gaussian, a ball, Student's distribution.
 
