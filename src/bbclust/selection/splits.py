@@ -225,8 +225,7 @@ class Splits:
         """
         if not self._n_clouds:
             return True
-        doubts = mean_doubts(grid, partition.n_clusters)
-        pairs = sorted(self.neighbours(partition).pairs(), key=lambda pair: -doubts[pair])
+        pairs = self._most_doubtful_first(grid, partition)
         return all(self.relative_doubt(partition, pair) < 1 for pair in pairs[:at_most])
 
     def is_separated(self, grid: Grid, partition: Partition, level: float) -> bool:
@@ -234,10 +233,13 @@ class Splits:
 
         Without clouds to compare with, none is.
         """
-        doubts = mean_doubts(grid, partition.n_clusters)
-        pairs = sorted(self.neighbours(partition).pairs(), key=lambda pair: -doubts[pair])
+        pairs = self._most_doubtful_first(grid, partition)
         around = Neighbours(self._unrounded, partition.centers)
         return bool(pairs) and all(self.p_value(partition, pair, around) <= level for pair in pairs)
+
+    def _most_doubtful_first(self, grid: Grid, partition: Partition) -> list[Pair]:
+        doubts = mean_doubts(grid, partition.n_clusters)
+        return sorted(self.neighbours(partition).pairs(), key=lambda pair: -doubts[pair])
 
     def neighbours(self, partition: Partition) -> Neighbours:
         return Neighbours(self._rows, partition.centers)
