@@ -86,9 +86,9 @@ def test_groups_are_clusters_that_are_not_shown_to_be_separated():
         ),
         (
             {"pairs": pairs_of(p01="touching", p12="touching", p23="touching")},
-            "4 clusters fit best, and one cloud would rarely look like this (p = 0.01); but no "
-            "valley between any two groups of them is shown: they touch, or the rows are too few "
-            "to show it.",
+            "4 clusters fit best, and one ellipsoid or box would rarely look like this (p = 0.01); "
+            "but no valley between any two groups of them is shown: they touch, one cloud has "
+            "corners, or the rows are too few to show it.",
         ),
         ({"tendency": None}, "4 clusters fit best; whether there are any was not tested."),
         ({"tendency": 0.2}, "No clusters are shown: one cloud without a gap could look like this"),

@@ -180,9 +180,9 @@ class Verdict:
         )
         if len(groups) == 1:
             return (
-                f"{self.best_k} clusters fit best, and one cloud would rarely look like this "
-                f"({p}); but no valley between any two groups of them is shown: they touch, or "
-                "the rows are too few to show it."
+                f"{self.best_k} clusters fit best, and one ellipsoid or box would rarely look like "
+                f"this ({p}); but no valley between any two groups of them is shown: they touch, "
+                "one cloud has corners, or the rows are too few to show it."
             )
         return (
             f"{self.best_k} clusters fit best, of which {len(groups)} groups are shown to be "
