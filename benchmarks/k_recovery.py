@@ -193,7 +193,9 @@ def print_means(by_row: dict[str, list[dict]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", default="0:3", help="first:end")
-    parser.add_argument("--more", type=int, default=1, help="times as many draws of rows with a limit")
+    parser.add_argument(
+        "--more", type=int, default=1, help="times as many draws of rows with a limit"
+    )
     parser.add_argument("--only", default="", help="only rows or groups that contain this")
     parser.add_argument("--no-baselines", action="store_true")
     parser.add_argument("--baselines", type=int, default=10**9, help="only for so many draws a row")
