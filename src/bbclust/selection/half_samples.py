@@ -41,47 +41,19 @@ def half_size(table: Table) -> int:
     return max(table.n // 2, 2)
 
 
-def choose_on_halves(
-    grids_of: GridsOf,
-    whole: GridRequest,
-    n_draws: int,
-    count: int,
-    criterion: str,
-    evidence: Evidence,
+def half_settings(whole: GridSettings, n_draws: int) -> GridSettings:
+    """Those of a half-sample: fewer replicas, and as many draws as are asked for."""
+    return GridSettings(whole.replicas, min(HALF_REPLICAS, whole.n_replicas), n_draws)
+
+
+def half_samples(
+    table: Table,
+    k_values: list[int],
+    scale: float,
+    settings: GridSettings,
     seed: int,
-) -> dict[int, float]:
-    """Share of half-samples of a table in which each K is chosen.
-
-    Parameters
-    ----------
-    grids_of : callable
-        Runs grids.
-    whole : GridRequest
-        The table, its K's, the s to look at and the settings of the whole.
-    n_draws : int
-        Draws per replica of a half-sample.
-    count : int
-        Number of half-samples.
-    criterion : str
-    evidence : Evidence
-        What clouds say of the whole table.
-    seed : int
-    """
-    assert whole.settings is not None
-    settings = whole.settings
-    few = GridSettings(settings.replicas, min(HALF_REPLICAS, settings.n_replicas), n_draws)
-    of_half = evidence.for_draws(n_draws / min(settings.n_draws, whole.table.n))
-    wins = dict.fromkeys(whole.k_values, 0.0)
-    requests = (
-        half._replace(scales=whole.scales, settings=few)
-        for half in _halves(whole.table, whole.k_values, seed, count)
-    )
-    for grid in grids_of(requests):
-        wins[score(grid, criterion, of_half).best()] += 1
-    return {k: n / count for k, n in wins.items()}
-
-
-def _halves(table: Table, k_values: list[int], seed: int, count: int) -> Iterator[GridRequest]:
+    count: int,
+) -> Iterator[GridRequest]:
     """Half-samples of the rows, without those that have too few distinct rows for any K."""
     for r in range(count):
         generator = stream_generator(seed, Stage.HALVES, r)
@@ -93,4 +65,15 @@ def _halves(table: Table, k_values: list[int], seed: int, count: int) -> Iterato
         distinct = count_distinct_rows(rows.rows, k_values[-1])
         possible = [k for k in k_values if k <= distinct]
         if possible:
-            yield GridRequest(rows, possible, f"half-{r + 1}", f"half-sample {r + 1} of {count}")
+            name, title = f"half-{r + 1}", f"half-sample {r + 1} of {count}"
+            yield GridRequest(rows, possible, name, title, (scale,), settings)
+
+
+def shares_of_wins(
+    grids: Iterable[Grid], k_values: list[int], criterion: str, evidence: Evidence, count: int
+) -> dict[int, float]:
+    """Share of half-samples in which each K is chosen, by what clouds say of the whole table."""
+    wins = dict.fromkeys(k_values, 0.0)
+    for grid in grids:
+        wins[score(grid, criterion, evidence).best()] += 1
+    return {k: n / count for k, n in wins.items()}

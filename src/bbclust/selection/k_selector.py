@@ -32,8 +32,10 @@ from bbclust.selection.grid import Grid, GridJob, GridSettings, GridUnderWay, jo
 from bbclust.selection.half_samples import (
     GridRequest,
     GridsOf,
-    choose_on_halves,
+    half_samples,
+    half_settings,
     half_size,
+    shares_of_wins,
 )
 from bbclust.selection.progress import FIRST_GRID, GridProgress
 from bbclust.selection.splits import PairTest, Splits
@@ -522,17 +524,12 @@ class KSelector(
         """Share of wins of each K over half-samples of the rows; None if there are none."""
         if not self.n_resamples or self.best_k_ == 1:
             return None
-        n_half = half_size(table)
+        n_half, count = half_size(table), int(self.n_resamples)
         n_draws = default_n_draws(n_half) if self.n_draws == "auto" else settings.n_draws
-        return choose_on_halves(
-            grids_of,
-            GridRequest(table, k_values, "data", FIRST_GRID, (scale,), settings),
-            min(n_draws, n_half),
-            int(self.n_resamples),
-            self.criterion,
-            evidence,
-            seed,
-        )
+        of_half = half_settings(settings, min(n_draws, n_half))
+        grids = grids_of(half_samples(table, k_values, scale, of_half, seed, count))
+        fewer = evidence.for_draws(of_half.n_draws / min(settings.n_draws, table.n))
+        return shares_of_wins(grids, k_values, self.criterion, fewer, count)
 
 
 def _middle(scales: tuple[float, ...]) -> float:
