@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,7 @@ from threadpoolctl import threadpool_limits
 from bbclust import BBC
 from bbclust._native import engine
 from bbclust.datasets import load_iris
+from bbclust.ensemble.job import Job
 from bbclust.ensemble.run import run_replicas
 from bbclust.stages.bootstrap import Replica, draw_replica
 
@@ -73,6 +75,14 @@ CASES = (
     Case(50_000, 64, 20, 4),
     Case(1_000_000, 8, 5, 4),
 )
+
+
+def job_of(model: BBC, X: np.ndarray) -> Job:
+    """What the replicas of a fit are made from; two are enough to learn it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # few replicas
+        fitted = model.set_params(n_replicas=2).fit(X)
+    return fitted._state.record.job
 
 
 def sklearn_one(replica: Replica, n_clusters: int, b: int) -> float:
@@ -144,18 +154,15 @@ def measure(case: Case, dtype: Any, n_threads: int, rounds: int, peers: bool) ->
     model = BBC(
         case.n_clusters, n_replicas=case.n_replicas, n_init=N_INIT, n_jobs=n_threads, random_state=0
     )
-    run = model._prepare(X, None, None)
+    job = job_of(model, X)
     everything = range(case.n_replicas)
     replicas = [
-        draw_replica(run.table, run.prior, run.plan.resampling, run.plan.seed, b)
+        draw_replica(job.table, job.prior, job.plan.resampling, job.plan.seed, b)
         for b in everything
     ]
 
     def ours() -> list[float]:
-        done = run_replicas(
-            run.table, run.reference, run.prior, run.plan, everything, n_jobs=n_threads
-        )
-        return done.inertia.tolist()
+        return run_replicas(job, everything, n_jobs=n_threads).inertia.tolist()
 
     methods: dict[str, Callable[[], list[float]]] = {"bbclust": ours}
     if peers:
@@ -188,13 +195,11 @@ def measure(case: Case, dtype: Any, n_threads: int, rounds: int, peers: bool) ->
 def measure_threads(case: Case, dtype: Any, rounds: int) -> dict[str, Any]:
     """The engine alone on one thread and on two, in turns."""
     model = BBC(case.n_clusters, n_replicas=case.n_replicas, n_init=N_INIT, random_state=0)
-    run = model._prepare(case.data(dtype), None, None)
+    job = job_of(model, case.data(dtype))
 
     def work(n_replicas: int, n_threads: int) -> float:
         start = time.perf_counter()
-        run_replicas(
-            run.table, run.reference, run.prior, run.plan, range(n_replicas), n_jobs=n_threads
-        )
+        run_replicas(job, range(n_replicas), n_jobs=n_threads)
         return time.perf_counter() - start
 
     per_replica = work(case.n_replicas, 1) / case.n_replicas

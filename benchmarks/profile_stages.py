@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from against_peers import CASES, N_INIT
+from against_peers import CASES, N_INIT, job_of
 
 from bbclust import BBC
 from bbclust.ensemble.run import run_replicas
@@ -34,10 +34,10 @@ def work(name: str, seconds: float) -> None:
     """Replicas of a case, again and again."""
     (case,) = (case for case in CASES if case.name == name)
     model = BBC(case.n_clusters, n_replicas=case.n_replicas, n_init=N_INIT, random_state=0)
-    run = model._prepare(case.data(np.float64), None, None)
+    job = job_of(model, case.data(np.float64))
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
-        run_replicas(run.table, run.reference, run.prior, run.plan, range(case.n_replicas))
+        run_replicas(job, range(case.n_replicas))
 
 
 def profile(name: str, seconds: float) -> dict[str, float]:
