@@ -1,6 +1,6 @@
 """Are the answer and the relative doubt free of n? Structures at 300, 3,000 and 30,000 rows.
 
-python benchmarks/k_and_n.py [--seeds 30000:30020] [--jobs 2]
+python benchmarks/k_and_n.py [--seeds 40000:40020] [--jobs 2]
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def run(name: str, n: int, seed: int) -> tuple[str, int, bool, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", default="30000:30020", help="first:end")
+    parser.add_argument("--seeds", default="40000:40020", help="first:end")
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     first, end = (int(part) for part in arguments.seeds.split(":"))

@@ -190,33 +190,50 @@ def print_means(by_row: dict[str, list[dict]]) -> None:
     )
 
 
+def choose_rows(only: str) -> list[Row]:
+    """Rows of this name or group, or else those that have it in their names."""
+    exactly = [row for row in FAMILY if only in (row.name, row.group)]
+    return exactly or [row for row in FAMILY if only in row.name]
+
+
+def read_draws(files: list[str]) -> list[dict]:
+    """All draws of the files; one that is in several counts once, with all that was asked of it."""
+    draws: dict[tuple[str, int], dict] = {}
+    for name in files:
+        with open(name) as file:
+            for draw in json.load(file):
+                key = draw["row"], draw["seed"]
+                if len(draw["chosen"]) >= len(draws.get(key, draw)["chosen"]):
+                    draws[key] = draw
+    return list(draws.values())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", default="0:3", help="first:end")
     parser.add_argument(
         "--more", type=int, default=1, help="times as many draws of rows with a limit"
     )
-    parser.add_argument("--only", default="", help="only rows or groups that contain this")
+    parser.add_argument(
+        "--only", default="", help="only this row or group, or rows with this in them"
+    )
     parser.add_argument("--no-baselines", action="store_true")
     parser.add_argument("--baselines", type=int, default=10**9, help="only for so many draws a row")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", help="write every draw to this file")
     parser.add_argument("--table", nargs="+", help="only print the tables of these files")
     arguments = parser.parse_args()
-    results: list[dict] = []
-    for name in arguments.table or ():
-        with open(name) as file:
-            results += json.load(file)
     if arguments.table:
-        print_table(results)
+        print_table(read_draws(arguments.table))
         return
+    results: list[dict] = []
     first, end = (int(part) for part in arguments.seeds.split(":"))
+    chosen = choose_rows(arguments.only)
     tasks = [
         (number, seed, not arguments.no_baselines and seed - first < arguments.baselines)
         for seed in range(first, first + (end - first) * arguments.more)
         for number, row in enumerate(FAMILY)
-        if (arguments.only in row.name or arguments.only == row.group)
-        and (seed < end or row.limit is not None)
+        if row in chosen and (seed < end or row.limit is not None)
     ]
     started = time.perf_counter()
     jobs = (delayed(run_draw)(number, seed, baselines=asked) for number, seed, asked in tasks)

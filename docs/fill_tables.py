@@ -1,6 +1,8 @@
 """Put a generated table into the page of docs/ that has its markers.
 
 python docs/fill_tables.py k_recovery < recovery.md
+python docs/fill_tables.py k_and_n < k_and_n.md
+python docs/fill_tables.py answer_cost < answer_cost.md
 python docs/fill_tables.py k_calibration < calibration.md
 python docs/fill_tables.py bagging_accuracy < bagging.md
 python docs/list_options.py | python docs/fill_tables.py options
