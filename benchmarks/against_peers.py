@@ -77,12 +77,13 @@ CASES = (
 )
 
 
-def job_of(model: BBC, X: np.ndarray) -> Job:
+def job_of(case: Case, X: np.ndarray) -> Job:
     """What the replicas of a fit are made from; two are enough to learn it."""
+    model = BBC(case.n_clusters, n_replicas=2, n_init=N_INIT, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # few replicas
-        fitted = model.set_params(n_replicas=2).fit(X)
-    return fitted._state.record.job
+        model.fit(X)
+    return model._state.record.job
 
 
 def sklearn_one(replica: Replica, n_clusters: int, b: int) -> float:
@@ -151,10 +152,7 @@ def measure_consensus(case: Case, rounds: int) -> dict[str, Any]:
 
 def measure(case: Case, dtype: Any, n_threads: int, rounds: int, peers: bool) -> dict[str, Any]:
     X = case.data(dtype)
-    model = BBC(
-        case.n_clusters, n_replicas=case.n_replicas, n_init=N_INIT, n_jobs=n_threads, random_state=0
-    )
-    job = job_of(model, X)
+    job = job_of(case, X)
     everything = range(case.n_replicas)
     replicas = [
         draw_replica(job.table, job.prior, job.plan.resampling, job.plan.seed, b)
@@ -194,8 +192,7 @@ def measure(case: Case, dtype: Any, n_threads: int, rounds: int, peers: bool) ->
 
 def measure_threads(case: Case, dtype: Any, rounds: int) -> dict[str, Any]:
     """The engine alone on one thread and on two, in turns."""
-    model = BBC(case.n_clusters, n_replicas=case.n_replicas, n_init=N_INIT, random_state=0)
-    job = job_of(model, case.data(dtype))
+    job = job_of(case, case.data(dtype))
 
     def work(n_replicas: int, n_threads: int) -> float:
         start = time.perf_counter()

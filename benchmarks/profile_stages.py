@@ -14,9 +14,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from against_peers import CASES, N_INIT, job_of
+from against_peers import CASES, job_of
 
-from bbclust import BBC
 from bbclust.ensemble.run import run_replicas
 
 # The first that a function's name contains is its stage.
@@ -33,8 +32,7 @@ STAGES = (
 def work(name: str, seconds: float) -> None:
     """Replicas of a case, again and again."""
     (case,) = (case for case in CASES if case.name == name)
-    model = BBC(case.n_clusters, n_replicas=case.n_replicas, n_init=N_INIT, random_state=0)
-    job = job_of(model, case.data(np.float64))
+    job = job_of(case, case.data(np.float64))
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         run_replicas(job, range(case.n_replicas))
