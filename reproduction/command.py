@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reproduction.files import check_replaceable, write_all
+from reproduction.files import RESULTS, check_replaceable, write_all
 from reproduction.pictures import write_pictures
-from reproduction.results import read_results, run
+from reproduction.results import read_results, run, updated
 from reproduction.studies import STUDIES
 
 
@@ -49,14 +49,31 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _results(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.page is not None:
         return read_results(arguments.page)
-    check_replaceable(arguments.out, force=arguments.force)
-    return run(
+    effort = "full" if arguments.full else "quick"
+    before = (
+        _to_update(arguments.out / RESULTS, effort, arguments.seed) if arguments.update else None
+    )
+    check_replaceable(arguments.out, force=arguments.force or arguments.update)
+    after = run(
         arguments.only,
-        effort="full" if arguments.full else "quick",
+        effort=effort,
         seed=arguments.seed,
         n_jobs=arguments.jobs,
         report=None if arguments.quiet else Progress(),
     )
+    return after if before is None else updated(before, after)
+
+
+def _to_update(path: Path, effort: str, seed: int) -> dict[str, Any]:
+    """Earlier results, of the same effort and seed."""
+    before = read_results(path)
+    for name, wanted in (("effort", effort), ("seed", seed)):
+        if before["about"][name] != wanted:
+            raise ValueError(
+                f"{path} is of {name} {before['about'][name]} and cannot be updated with {wanted}: "
+                "run all studies, without --update."
+            )
+    return before
 
 
 class Progress:
@@ -97,6 +114,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="random numbers")
     parser.add_argument("--force", action="store_true", help="replace earlier results")
+    parser.add_argument(
+        "--update", action="store_true", help="with --only: keep the other studies of the results"
+    )
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     parser.add_argument(

@@ -64,6 +64,23 @@ def run(
     return cast(dict[str, Any], shortened({"about": about, "studies": studies}))
 
 
+def updated(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """Results with the studies of a later run in the place of their earlier ones; minutes add up.
+
+    Examples
+    --------
+    >>> first = {"about": {"minutes": 2.0}, "studies": {"a": 1, "b": 1}}
+    >>> then = {"about": {"minutes": 1.0}, "studies": {"b": 2}}
+    >>> updated(first, then)
+    {'about': {'minutes': 3.0}, 'studies': {'a': 1, 'b': 2}}
+    """
+    minutes = before["about"]["minutes"] + after["about"]["minutes"]
+    return {
+        "about": after["about"] | {"minutes": shortened(minutes)},
+        "studies": before["studies"] | after["studies"],
+    }
+
+
 def shortened(value: Any) -> Any:
     """The same data with numbers of five significant digits.
 

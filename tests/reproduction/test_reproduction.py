@@ -71,6 +71,18 @@ def test_the_page_of_a_file_is_the_page_of_the_run(quick, tmp_path):
     assert render(read_results(tmp_path / RESULTS)) == render(quick)
 
 
+def test_one_study_can_be_run_again_among_the_others(tmp_path, capsys):
+    folder = ["--out", str(tmp_path), "--quiet"]
+    assert main(["--only", "table-1", "--only", "audit-limit", *folder]) == 0
+    before = read_results(tmp_path / "paper.json")
+    assert main(["--only", "table-1", "--update", *folder]) == 0
+    after = read_results(tmp_path / "paper.json")
+    assert after["studies"] == before["studies"]
+    assert after["about"]["minutes"] >= before["about"]["minutes"]
+    assert main(["--only", "table-1", "--update", "--seed", "1", *folder]) == 2
+    assert "of seed 0 and cannot be updated with 1" in capsys.readouterr().err
+
+
 # --- the page of the documentation ----------------------------------------------------------------
 
 
