@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,20 @@ class GridSettings:
     replicas: ReplicaSettings
     n_replicas: int
     n_draws: int
+
+
+class GridRequest(NamedTuple):
+    """Rows to run a grid on, its K's, and what a checkpoint and progress call it.
+
+    Its s's and settings are those of the selection unless they are given.
+    """
+
+    table: Table
+    k_values: list[int]
+    name: str
+    title: str
+    scales: tuple[float, ...] | None = None
+    settings: GridSettings | None = None
 
 
 @dataclass(frozen=True)

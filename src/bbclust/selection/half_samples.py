@@ -6,34 +6,16 @@ through the whole table's clusters, for as many draws as it has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from bbclust.selection.criteria import Evidence, score
-from bbclust.selection.grid import Grid, GridSettings
+from bbclust.selection.grid import Grid, GridRequest, GridSettings
 from bbclust.stages.random_streams import Stage, stream_generator
 from bbclust.stages.table import Table, count_distinct_rows, make_table
 
 HALF_REPLICAS = 60
-
-
-class GridRequest(NamedTuple):
-    """Rows to run a grid on, its K's, and what a checkpoint and progress call it.
-
-    Its s's and settings are those of the selection unless they are given.
-    """
-
-    table: Table
-    k_values: list[int]
-    name: str
-    title: str
-    scales: tuple[float, ...] | None = None
-    settings: GridSettings | None = None
-
-
-GridsOf = Callable[[Iterable[GridRequest]], Iterator[Grid]]
 
 
 def half_size(table: Table) -> int:

@@ -28,10 +28,15 @@ from bbclust.selection.criteria import (
     score,
     tied,
 )
-from bbclust.selection.grid import Grid, GridJob, GridSettings, GridUnderWay, join_grids
-from bbclust.selection.half_samples import (
+from bbclust.selection.grid import (
+    Grid,
+    GridJob,
     GridRequest,
-    GridsOf,
+    GridSettings,
+    GridUnderWay,
+    join_grids,
+)
+from bbclust.selection.half_samples import (
     half_samples,
     half_settings,
     half_size,
@@ -46,6 +51,9 @@ from bbclust.stages.table import Floats, Table, count_distinct_rows
 MAX_SAMPLE = 10_000
 AUTO_FIRST, AUTO_STEP, AUTO_CAP = 20, 5, 50
 COMPARING, OTHER_STEPS = "comparing with clouds", 2  # the rule and the pairs, besides every K
+
+# Runs the grids that are asked for, one after the other.
+GridsOf = Callable[[Iterable[GridRequest]], Iterator[Grid]]
 
 
 def default_n_draws(n: int) -> int:
