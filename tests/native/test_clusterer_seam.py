@@ -4,13 +4,10 @@
 """
 
 import ctypes
-import os
-import shutil
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
+from native_code import compiled
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
@@ -18,24 +15,13 @@ from bbclust.priors import MixturePrior
 from bbclust.stages.bootstrap import Resampling, draw_arguments, draw_replica
 from bbclust.stages.table import make_table
 
-HERE = Path(__file__).parent
-HEADERS = HERE.parents[1] / "src" / "bbclust" / "_native"
-COMPILERS = filter(shutil.which, filter(None, [os.environ.get("CXX"), "c++", "g++", "clang++"]))
-COMPILER = next(COMPILERS, None)
-
 SEED, FIRST, COUNT, K, D = 11, 5, 40, 3, 4
 RESAMPLING = Resampling(n_draws=200, prior_weight=0.3)
 
 
 @pytest.fixture(scope="module")
 def run_toy_replicas(tmp_path_factory):
-    if COMPILER is None:
-        pytest.skip("there is no C++ compiler: neither $CXX nor c++, g++, clang++")
-    library = tmp_path_factory.mktemp("native") / "toy_clusterer.so"
-    options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", f"-I{HEADERS}"]
-    source = HERE / "toy_clusterer.cpp"
-    subprocess.run([COMPILER, *options, str(source), "-o", str(library)], check=True)
-    return ctypes.CDLL(str(library)).run_toy_replicas
+    return compiled("toy_clusterer.cpp", tmp_path_factory.mktemp("native")).run_toy_replicas
 
 
 @pytest.fixture(scope="module")

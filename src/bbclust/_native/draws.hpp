@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "normals.hpp"
 #include "panels.hpp"
 #include "random.hpp"
+#include "slots.hpp"
 
 namespace bbclust {
 
@@ -158,7 +158,7 @@ private:
         Stream random(make_key(plan_.seed, Stage::draws, 0, replica));
         Gammas gammas(plan_.seed, Stage::weights, replica);
         begin(plan_.n_draws, out);
-        begin_slots();
+        slots_.begin(plan_.n, plan_.n_draws);
         Draws draws;
         std::fill_n(draws.weights, chunk, 1.0);
         std::int64_t prior_draws = 0;
@@ -182,7 +182,7 @@ private:
         for (std::int32_t t = 0; t < draws.n_data; ++t) {
             const double u = uniform_from(draws.words[draws.from_data[t]]);
             draws.rows[t] = row_at(share_of_data(u, prior_weight));
-            prefetch(slot_.data() + draws.rows[t]);
+            prefetch(slots_.address(draws.rows[t]));
             prefetch(plan_.rows + draws.rows[t] * plan_.d);
         }
     }
@@ -211,18 +211,6 @@ private:
         for (int half = 4; half > 0; half /= 2)
             for (int t = 0; t < half; ++t) sums[t] += sums[t + half];
         return sums[0];
-    }
-
-    // Slots hold places in the replica, raised by a base that grows from replica to replica, so
-    // that what earlier ones left behind is below it and need not be cleared.
-    void begin_slots() {
-        const std::int64_t room = std::numeric_limits<std::int32_t>::max() - plan_.n_draws;
-        if (static_cast<std::int64_t>(slot_.size()) != plan_.n || slot_base_ > room) {
-            slot_.assign(plan_.n, -1);
-            slot_base_ = 0;
-        } else {
-            slot_base_ += plan_.n_draws;
-        }
     }
 
     // The normals of draws first .. first + n from the prior: d halves of words each.
@@ -270,12 +258,12 @@ private:
 
     template <int D>
     void add_row(std::int64_t row, double weight, Replica<T>& out) {
-        const std::int64_t place = slot_[row] - slot_base_;
+        const std::int64_t place = slots_.place(row);
         if (place >= 0) {
             out.panels.weights[place] += static_cast<T>(weight);
             return;
         }
-        slot_[row] = static_cast<std::int32_t>(slot_base_ + out.panels.n);
+        slots_.put(row, out.panels.n);
         add<D>(plan_.rows + row * plan_.d, row, weight, out);
     }
 
@@ -338,8 +326,7 @@ private:
     double total_ = 0;  // of the weights as drawn
     std::vector<double> cumulative_;
     const T* first_normal_ = nullptr;
-    Buffer<std::int32_t> slot_;  // row -> slot_base_ + its place in the replica, less outside
-    std::int64_t slot_base_ = 0;
+    Slots<> slots_;  // of the rows that are drawn
 };
 
 // The rows of a whole table of n equal rows that a replica draws, in the order of drawing.
