@@ -89,31 +89,32 @@ void without_gil(Work&& work) {
 
 // --- random numbers -----------------------------------------------------------------------------
 
-// Binds body(stream, ...): the stream comes first in Python, as the four numbers that name it.
+// Binds body(key, ...): the key of a stream comes first in Python, as the four numbers that name it.
 template <class... More, class... Names>
-void def_on_stream(nb::module_& m, const char* name, void (*body)(Stream, More...),
+void def_on_stream(nb::module_& m, const char* name, void (*body)(Key, More...),
                    const Names&... names) {
     m.def(name,
           [body](std::uint64_t seed, std::uint64_t stage, std::uint64_t start,
                  std::uint64_t replica, More... more) {
-              body(Stream(make_key(seed, static_cast<Stage>(stage), start, replica)), more...);
+              body(make_key(seed, static_cast<Stage>(stage), start, replica), more...);
           },
           "seed"_a, "stage"_a, "start"_a, "replica"_a, names...);
 }
 
-void random_words(Stream stream, Out<std::uint64_t, 1> words /* OUT */) {
+void random_words(Key key, Out<std::uint64_t, 1> words /* OUT */) {
+    Stream stream(key);
     for (std::int64_t i = 0; i < length(words); ++i) words.data()[i] = stream.word();
 }
 
 // In double precision from words, in single precision from halves of words.
 template <class T>
-void standard_normals(Stream stream, Out<T, 1> values /* OUT */) {
+void standard_normals(Key key, Out<T, 1> values /* OUT */) {
     using Part = std::conditional_t<std::is_same_v<T, double>, std::uint64_t, std::uint32_t>;
-    constexpr std::int64_t per_block = 4 * sizeof(std::uint64_t) / sizeof(Part);
-    const std::int64_t n = length(values);
-    std::vector<std::uint64_t> words((n + per_block - 1) / per_block * 4);
-    stream.words(words.data(), static_cast<std::int64_t>(words.size()));
-    normals_from(reinterpret_cast<const Part*>(words.data()), n, values.data());
+    constexpr std::int64_t per_block = parts_per_block<Part>;
+    const std::int64_t n = length(values), n_blocks = (n + per_block - 1) / per_block;
+    std::vector<Part> parts(n_blocks * per_block);
+    philox_blocks(key, 0, n_blocks, parts.data());
+    normals_from(parts.data(), n, values.data());
 }
 
 void standard_gammas(std::uint64_t seed, std::uint64_t stage, std::uint64_t replica, double shape,

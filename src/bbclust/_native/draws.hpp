@@ -217,12 +217,11 @@ private:
     void draw_normals(std::int64_t replica, std::int64_t first, std::int64_t n) {
         const std::int64_t begin = first * plan_.d, end = (first + n) * plan_.d;
         const std::int64_t first_block = begin / 8, n_blocks = (end + 7) / 8 - first_block;
-        normal_words_.resize(4 * n_blocks);
+        normal_halves_.resize(8 * n_blocks);
         normals_.resize(8 * n_blocks);
         philox_blocks(make_key(plan_.seed, Stage::normals, 0, replica), first_block, n_blocks,
-                      normal_words_.data());
-        normals_from(reinterpret_cast<const std::uint32_t*>(normal_words_.data()), 8 * n_blocks,
-                     normals_.data());
+                      normal_halves_.data());
+        normals_from(normal_halves_.data(), 8 * n_blocks, normals_.data());
         first_normal_ = normals_.data() + (begin - 8 * first_block);
     }
 
@@ -320,7 +319,7 @@ private:
     }
 
     const DrawPlan<T>& plan_;
-    std::vector<std::uint64_t> normal_words_;
+    std::vector<std::uint32_t> normal_halves_;
     std::vector<T> normals_;
     Buffer<T> point_;
     double total_ = 0;  // of the weights as drawn

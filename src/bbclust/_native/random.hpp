@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 
 #if defined(_MSC_VER)
 #include <intrin.h>
@@ -75,13 +76,23 @@ inline void philox_block(Key key, std::uint64_t index, std::uint64_t out[4]) {
     out[3] = c3;
 }
 
-// Blocks first .. first + n, four words each.
-inline void philox_blocks(Key key, std::uint64_t first, std::int64_t n, std::uint64_t* out) {
+// Words, or halves of words, in a block.
+template <class Part>
+inline constexpr std::int64_t parts_per_block = 4 * sizeof(std::uint64_t) / sizeof(Part);
+
+// Blocks first .. first + n, as words or as halves of words.
+template <class Part>
+inline void philox_blocks(Key key, std::uint64_t first, std::int64_t n, Part* out) {
+    const auto write = [&](std::int64_t b) {
+        std::uint64_t block[4];
+        philox_block(key, first + b, block);
+        std::memcpy(out + parts_per_block<Part> * b, block, sizeof block);
+    };
     std::int64_t b = 0;
     // four at a time: the multiplications of one hide the latency of the others
     for (; b + 4 <= n; b += 4)
-        for (int i = 0; i < 4; ++i) philox_block(key, first + b + i, out + 4 * (b + i));
-    for (; b < n; ++b) philox_block(key, first + b, out + 4 * b);
+        for (int i = 0; i < 4; ++i) write(b + i);
+    for (; b < n; ++b) write(b);
 }
 
 // Words of the blocks that hold n words.
