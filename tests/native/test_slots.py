@@ -4,7 +4,6 @@ import ctypes
 
 import numpy as np
 import pytest
-
 from native_code import compiled
 
 
