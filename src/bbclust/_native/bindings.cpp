@@ -289,13 +289,14 @@ nb::tuple align(In<std::int64_t, 2> overlap, In<double, 2> distance,
     return nb::make_tuple(aligner.best_overlap, aligner.second_overlap);
 }
 
+// What each module needs is listed in CMakeLists.txt, of which its flags are made too.
 const char* best_isa() {
-#if defined(BBCLUST_X86) && (defined(__GNUC__) || defined(__clang__))
+#if defined(BBCLUST_AVX2_FEATURES)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-        return "avx512";
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "avx2";
+#define FEATURE(name) &&__builtin_cpu_supports(#name)
+    if (true BBCLUST_AVX512_FEATURES) return "avx512";
+    if (true BBCLUST_AVX2_FEATURES) return "avx2";
+#undef FEATURE
 #endif
     return "portable";
 }
