@@ -15,6 +15,10 @@ from sklearn.exceptions import NotFittedError
 from bbclust import BBC
 from bbclust.ensemble import predictors as predictors
 from bbclust.ensemble import run as ensemble
+from bbclust.priors.covariances import weighted_gram
+from bbclust.stages.alignment import align
+from bbclust.stages.entropies import mean_pairwise_entropy
+from bbclust.stages.kmeans import lloyd
 
 pytestmark = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="needs signals of Unix timers"
@@ -166,6 +170,32 @@ def test_an_interrupt_while_additions_are_published_leaves_the_model_as_it_was(m
     whole = BBC(3, n_replicas=220, random_state=0).fit(SMALL, sample_weight=weights)
     assert model.n_replicas_ == 220
     np.testing.assert_array_equal(model.memberships_, whole.memberships_)
+
+
+def long_lloyd():
+    lloyd(LARGE, np.ones(len(LARGE)), LARGE[:3000].astype(float))
+
+
+def long_alignment():
+    numbers = np.arange(4000)
+    align(np.outer(numbers, numbers), np.zeros((4000, 4000)))  # paths as long as they get
+
+
+def long_entropies():
+    mean_pairwise_entropy(np.full((20_000, 1000), 0.001))
+
+
+def long_gram():
+    rows = np.random.default_rng(0).normal(size=(20_000, 1500))
+    weighted_gram(rows, np.ones(len(rows)))
+
+
+@pytest.mark.parametrize("work", [long_lloyd, long_alignment, long_entropies, long_gram])
+def test_ctrl_c_ends_a_kernel_soon(work):
+    started = time.monotonic()
+    with ctrl_c_from_another_thread(after=1.0), pytest.raises(KeyboardInterrupt):
+        work()
+    assert time.monotonic() - started < 1.0 + SOON
 
 
 SCRIPT = """

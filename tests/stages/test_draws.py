@@ -219,6 +219,18 @@ def test_without_prior_it_tends_to_rubin_only_as_draws_grow():
     assert_mean_and_variance(values[:, 0], g, rubin)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_weights_are_normal_numbers_or_zero(dtype):
+    """Gammas of shape 0.001 are often below what a float holds, and so sums need not be slow."""
+    table = make_table(np.random.default_rng(0).normal(size=(10, 2)).astype(dtype))
+    prior = MixturePrior([1.0], np.zeros((1, 2)), [np.eye(2)]).prepare(table.rows, None, 1.0)
+    drawn = draw_replica(table, prior, Resampling(n_draws=20_000, prior_weight=0.5), 3, 0)
+    present = drawn.weights[drawn.weights > 0]
+    assert present.min() >= np.finfo(dtype).tiny
+    assert len(present) < len(drawn.weights)
+    assert drawn.weights.sum() == pytest.approx(20_000, rel=1e-5)
+
+
 def test_efron_counts_are_multinomial():
     n, m, g = 20, 35, 0.3
     table = make_table(np.arange(float(n))[:, None])

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
+
+#include "parallel.hpp"
 
 namespace bbclust {
 
@@ -17,7 +21,8 @@ public:
     std::int64_t second_overlap = 0;  // of the best other permutation; -1 when K = 1 or not wanted
 
     // overlap, distance: (K, K), rows are replica clusters.
-    void align(int K, const std::int64_t* overlap, const double* distance, bool with_second) {
+    void align(int K, const std::int64_t* overlap, const double* distance, bool with_second,
+               const StopFlag& stop) {
         K_ = K;
         overlap_ = overlap;
         // Overlaps are whole numbers; distances are shrunk until no sum of K of them reaches
@@ -32,30 +37,32 @@ public:
         column_price_.assign(K, 0.0);
         column_of_.assign(K, -1);
         row_of_.assign(K, -1);
-        for (int row = 0; row < K; ++row) augment(row, -1);
+        for (int row = 0; row < K; ++row) {
+            stop.check();
+            augment(row);
+        }
         to_reference = column_of_;
         best_overlap = total();
-        second_overlap = -1;
-        if (with_second) find_second();
+        second_overlap = with_second && K > 1 ? best_overlap - least_loss(stop) : -1;
     }
 
 private:
-    // Every other permutation differs from the best in some row: forbid that row's column and
-    // repair with one more augmenting path from the optimal prices.
-    void find_second() {
-        const std::vector<double> row_price = row_price_, column_price = column_price_;
-        const std::vector<int> column_of = column_of_, row_of = row_of_;
-        for (int row = 0; K_ > 1 && row < K_; ++row) {
-            row_price_ = row_price;
-            column_price_ = column_price;
-            column_of_ = column_of;
-            row_of_ = row_of;
-            const int forbidden = column_of_[row];
-            row_of_[forbidden] = -1;
-            column_of_[row] = -1;
-            augment(row, forbidden);
-            second_overlap = std::max(second_overlap, total());
+    // Overlap that the best other permutation loses. It differs from the best one in some row: there
+    // the shortest path from the row to its own column, all but that one step, is what it costs, in
+    // costs less prices. Once a cost is known, no path need be followed further than that, so this
+    // takes about O(K^2) where clusters are told apart, O(K^3) at worst.
+    std::int64_t least_loss(const StopFlag& stop) {
+        double least = std::numeric_limits<double>::infinity();
+        for (int row = 0; row < K_; ++row) {
+            stop.check();
+            const int own = column_of_[row];
+            row_of_[own] = -1;
+            find_path(row, own, least);
+            least = std::min(least, reach_[own]);
+            row_of_[own] = row;
         }
+        // distances add less than one half to the whole number of points
+        return std::llround(least);
     }
 
     std::int64_t total() const {
@@ -65,19 +72,20 @@ private:
         return sum;
     }
 
-    // Shortest augmenting path from a free row (Dijkstra on reduced costs).
-    void augment(int free_row, int forbidden_column) {
+    // Shortest path from a row to a free column (Dijkstra on costs less prices), not by way of the
+    // forbidden one at its first step, nor further than `limit`. The column, -1 beyond the limit.
+    int find_path(int from, int forbidden, double limit) {
         const double infinity = std::numeric_limits<double>::infinity();
         reach_.assign(K_, infinity);
-        parent_.assign(K_, free_row);
+        parent_.assign(K_, from);
         done_.assign(K_, 0);
-        int row = free_row, column = -1;
+        int row = from;
         double distance = 0;
         for (;;) {
             int nearest = -1;
             for (int c = 0; c < K_; ++c) {
                 if (done_[c]) continue;
-                if (row != free_row || c != forbidden_column) {
+                if (row != from || c != forbidden) {
                     const double via = distance + cost_[static_cast<std::int64_t>(row) * K_ + c] -
                                        row_price_[row] - column_price_[c];
                     if (via < reach_[c]) {
@@ -87,12 +95,18 @@ private:
                 }
                 if (nearest < 0 || reach_[c] < reach_[nearest]) nearest = c;
             }
-            column = nearest;
-            distance = reach_[column];
-            done_[column] = 1;
-            if (row_of_[column] < 0) break;
-            row = row_of_[column];
+            distance = reach_[nearest];
+            if (!(distance < limit)) return -1;
+            done_[nearest] = 1;
+            if (row_of_[nearest] < 0) return nearest;
+            row = row_of_[nearest];
         }
+    }
+
+    // Gives a free row a column.
+    void augment(int free_row) {
+        int column = find_path(free_row, -1, std::numeric_limits<double>::infinity());
+        const double distance = reach_[column];
         row_price_[free_row] += distance;
         for (int c = 0; c < K_; ++c) {
             if (!done_[c] || c == column) continue;

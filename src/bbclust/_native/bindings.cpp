@@ -87,6 +87,17 @@ void without_gil(Work&& work) {
     if (raised) std::rethrow_exception(raised);
 }
 
+// The same for work(stop), which looks at the flag, on a thread of its own. A thread costs as much as
+// some ten thousand operations: what takes less than a hundred times that is done here and now.
+template <class Work>
+void interruptible(double operations, Work&& work) {
+    if (operations < 1e6) return work(StopFlag());
+    without_gil([&](const InterruptCheck& interrupted) {
+        StopFlag stop;
+        parallel_for(1, 1, stop, interrupted, [&](std::int64_t, int) { work(stop); });
+    });
+}
+
 // --- random numbers -----------------------------------------------------------------------------
 
 // Binds body(key, ...): the key of a stream comes first in Python, as the four numbers that name it.
@@ -164,7 +175,10 @@ void def_on_draws(nb::module_& m, const char* name, Result (*body)(DrawPlan<T>, 
 template <class T>
 nb::tuple draw_replica(DrawPlan<T> plan, MaybeIn<T, 2> given, std::int64_t replica) {
     Replica<T> drawn;
-    Drawer<T>(plan).draw(replica, pointer(given), drawn);
+    const double operations = 100.0 * static_cast<double>(std::max(plan.n, plan.n_draws)) * plan.d;
+    interruptible(operations, [&](const StopFlag& stop) {
+        Drawer<T>(plan).draw(replica, pointer(given), stop, drawn);
+    });
     const Points<T> view = drawn.panels.view();
     const std::size_t n = static_cast<std::size_t>(view.n), d = static_cast<std::size_t>(view.d);
     std::vector<T> points(n * d);
@@ -233,27 +247,35 @@ nb::tuple publish(const Lloyd<T>& run, std::int64_t n, Out<double, 2>& centers,
 template <class T>
 int seed_centers(In<T, 2> rows, In<double, 1> weights, std::uint64_t seed, std::uint64_t stage,
                  std::uint64_t start, std::uint64_t replica, Out<double, 2> centers /* OUT */) {
-    const Panels<T> points = panels_of<T>(rows, weights);
-    Stream random(make_key(seed, static_cast<Stage>(stage), start, replica));
-    Seeder<T> seeder;
-    seeder.begin(points.view());
-    Buffer<T> labels(points.padded());
-    return seeder.seed(extent(centers, 0), random, StopFlag(), centers.data(), labels.data());
+    int found = 0;
+    const double operations = 10.0 * static_cast<double>(centers.size()) * length(rows);
+    interruptible(operations, [&](const StopFlag& stop) {
+        const Panels<T> points = panels_of<T>(rows, weights);
+        Stream random(make_key(seed, static_cast<Stage>(stage), start, replica));
+        Seeder<T> seeder;
+        seeder.begin(points.view());
+        Buffer<T> labels(points.padded());
+        found = seeder.seed(extent(centers, 0), random, stop, centers.data(), labels.data());
+    });
+    return found;
 }
 
 // On all points, however many.
 template <class T>
 nb::tuple lloyd(In<T, 2> rows, In<double, 1> weights, Out<double, 2> centers /* IN, OUT */,
                 int max_iter, double tolerance, Out<std::int32_t, 1> labels /* OUT */) {
-    const Panels<T> points = panels_of<T>(rows, weights);
     Lloyd<T> run;
-    run.start(points.view(), extent(centers, 0));
-    run.use(extent(centers, 0));
-    std::copy_n(centers.data(), run.centers.size(), run.centers.begin());
-    const double square = total_square(points.view());
-    run.run(points.view(), square, {max_iter, tolerance}, false, StopFlag(), [] { return false; });
-    run.polish(points.view(), square);
-    return publish(run, points.n, centers, labels);
+    const double operations = 100.0 * static_cast<double>(centers.size()) * length(rows);
+    interruptible(operations, [&](const StopFlag& stop) {
+        const Panels<T> points = panels_of<T>(rows, weights);
+        run.start(points.view(), extent(centers, 0));
+        run.use(extent(centers, 0));
+        std::copy_n(centers.data(), run.centers.size(), run.centers.begin());
+        const double square = total_square(points.view());
+        run.run(points.view(), square, {max_iter, tolerance}, false, stop, [] { return false; });
+        run.polish(points.view(), square, stop);
+    });
+    return publish(run, length(rows), centers, labels);
 }
 
 template <class T>
@@ -284,7 +306,10 @@ void vote_by_centers_on_rows(In<T, 2> rows, In<double, 3> centers, In<std::uint8
 nb::tuple align(In<std::int64_t, 2> overlap, In<double, 2> distance,
                 Out<std::int32_t, 1> to_reference /* OUT */) {
     Aligner aligner;
-    aligner.align(extent(overlap, 0), overlap.data(), distance.data(), true);
+    const double K = extent(overlap, 0);
+    interruptible(K * K * K, [&](const StopFlag& stop) {
+        aligner.align(extent(overlap, 0), overlap.data(), distance.data(), true, stop);
+    });
     std::copy(aligner.to_reference.begin(), aligner.to_reference.end(), to_reference.data());
     return nb::make_tuple(aligner.best_overlap, aligner.second_overlap);
 }
@@ -341,8 +366,11 @@ NB_MODULE(BBCLUST_MODULE, m) {
 
     m.def("weighted_gram",
           [](In<double, 2> rows, In<double, 1> weights, Out<double, 2> gram /* IN, OUT */) {
-              weighted_gram(rows.data(), weights.data(), length(rows), extent(rows, 1),
-                            gram.data());
+              const double operations = static_cast<double>(rows.size()) * extent(rows, 1);
+              interruptible(operations, [&](const StopFlag& stop) {
+                  weighted_gram(rows.data(), weights.data(), length(rows), extent(rows, 1), stop,
+                                gram.data());
+              });
           },
           "rows"_a, "weights"_a, as_is("gram"));
     m.def("semidefinite_factor",
@@ -365,8 +393,12 @@ NB_MODULE(BBCLUST_MODULE, m) {
     m.def("mean_pairwise_entropy",
           [](In<double, 2> memberships, MaybeIn<double, 1> weights, bool by_membership,
              Out<double, 2> means /* OUT */) {
-              mean_pairwise_entropy(memberships.data(), pointer(weights), length(memberships),
-                                    extent(memberships, 1), by_membership, means.data());
+              const double K = extent(memberships, 1);
+              const double operations = 10.0 * static_cast<double>(length(memberships)) * K * K;
+              interruptible(operations, [&](const StopFlag& stop) {
+                  mean_pairwise_entropy(memberships.data(), pointer(weights), length(memberships),
+                                        extent(memberships, 1), by_membership, stop, means.data());
+              });
           },
           "memberships"_a, "weights"_a.none(), "by_membership"_a, as_is("means"));
 }

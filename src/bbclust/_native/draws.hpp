@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
 #include "gammas.hpp"
 #include "normals.hpp"
 #include "panels.hpp"
+#include "parallel.hpp"
 #include "random.hpp"
 #include "slots.hpp"
 
@@ -97,11 +99,11 @@ public:
     explicit Drawer(const DrawPlan<T>& plan) : plan_(plan), point_(plan.mixture.stride) {}
 
     // `given`: this replica's draws from F0, or null to draw from the mixture.
-    void draw(std::int64_t replica, const T* given, Replica<T>& out) {
+    void draw(std::int64_t replica, const T* given, const StopFlag& stop, Replica<T>& out) {
         if (plan_.resampling == Resampling::rubin)
-            weigh_all_rows(replica, out);
+            weigh_all_rows(replica, stop, out);
         else
-            with_dimension(plan_.d, [&](auto D) { draw_points<D()>(replica, given, out); });
+            with_dimension(plan_.d, [&](auto D) { draw_points<D()>(replica, given, stop, out); });
         out.row.resize(out.panels.n);
         if (plan_.weighting == Weighting::resample && plan_.resampling != Resampling::efron)
             resample(replica, out.panels);
@@ -112,11 +114,12 @@ public:
 
 private:
     // Rubin 1981: every row, weight Gamma(w_i).
-    void weigh_all_rows(std::int64_t replica, Replica<T>& out) {
+    void weigh_all_rows(std::int64_t replica, const StopFlag& stop, Replica<T>& out) {
         begin(plan_.n, out);
         Gammas gammas(plan_.seed, Stage::weights, replica);
         double weights[chunk];
         for (std::int64_t start = 0; start < plan_.n; start += chunk) {
+            stop.check();
             const std::int64_t n = std::min(chunk, plan_.n - start);
             if (plan_.row_weights)
                 gammas.next(n, plan_.row_weights + start, weights);
@@ -152,7 +155,7 @@ private:
 
     // Algorithm 1, steps 3 and 4; Efron is the case without prior and with equal weights.
     template <int D>
-    void draw_points(std::int64_t replica, const T* given, Replica<T>& out) {
+    void draw_points(std::int64_t replica, const T* given, const StopFlag& stop, Replica<T>& out) {
         const bool efron = plan_.resampling == Resampling::efron;
         const double prior_weight = efron ? 0.0 : plan_.prior_weight;
         Stream random(make_key(plan_.seed, Stage::draws, 0, replica));
@@ -163,6 +166,7 @@ private:
         std::fill_n(draws.weights, chunk, 1.0);
         std::int64_t prior_draws = 0;
         for (std::int64_t start = 0; start < plan_.n_draws; start += chunk) {
+            stop.check();
             draws.n = static_cast<std::int32_t>(std::min(chunk, plan_.n_draws - start));
             random.words(draws.words, in_whole_blocks(draws.n));
             draws.split(prior_weight);
@@ -297,9 +301,14 @@ private:
         }
     }
 
-    // So that the weights sum to the number of draws.
+    // So that the weights sum to the number of draws. Gammas of tiny shapes leave numbers that are not
+    // normal, on which processors are slow: next to the others they are nothing.
     static void scale(T factor, Panels<T>& panels) {
-        for (std::int64_t i = 0; i < panels.n; ++i) panels.weights[i] *= factor;
+        constexpr T least = std::numeric_limits<T>::min();
+        for (std::int64_t i = 0; i < panels.n; ++i) {
+            const T weight = panels.weights[i] * factor;
+            panels.weights[i] = weight < least ? T(0) : weight;
+        }
     }
 
     std::int64_t total_draws() const {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "parallel.hpp"
+
 namespace bbclust {
 
 // Entropy, in bits, of (a, b) normalised to sum one; zero when either is zero
@@ -19,11 +21,12 @@ inline double pair_entropy(double a, double b) {
 // out (K, K): weighted means over the points of the entropy between each two clusters; with
 // `by_membership` each point counts by its membership in the two.
 inline void mean_pairwise_entropy(const double* memberships, const double* weights, std::int64_t n,
-                                  int K, bool by_membership, double* out) {
+                                  int K, bool by_membership, const StopFlag& stop, double* out) {
     std::fill_n(out, static_cast<std::int64_t>(K) * K, 0.0);
     std::vector<int> present;
     double total = 0;
     for (std::int64_t i = 0; i < n; ++i) {
+        if (i % 16 == 0) stop.check();
         const double weight = weights ? weights[i] : 1.0;
         total += weight;
         const double* u = memberships + i * K;

@@ -116,7 +116,7 @@ public:
             climb_through_samples(stop);
             go_on_to_all_points(stop);
         }
-        best_.polish(all_.points, all_.total_square);
+        best_.polish(all_.points, all_.total_square, stop);
     }
 
     // Of the starts that have run on all points.

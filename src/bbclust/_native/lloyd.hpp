@@ -69,9 +69,10 @@ public:
         return true;
     }
 
-    // The means of the final labels and their inertia, from exact sums.
-    void polish(const Points<T>& points, double total_square) {
-        if (!exact_) sum_up<double>(points);
+    // The means of the final labels and their inertia, from sums that are made anew: those of the run
+    // have had points added and taken away.
+    void polish(const Points<T>& points, double total_square, const StopFlag& stop) {
+        sum_up<double>(points, stop);
         move_centers();
         inertia = total_square - gain();
     }
@@ -91,17 +92,19 @@ private:
             });
             return;
         }
-        exact_ ? sum_up<double>(points) : sum_up<T>(points);
+        exact_ ? sum_up<double>(points, stop) : sum_up<T>(points, stop);
     }
 
     // Sums, masses and counts of all clusters from the labels. S: the type of partial sums of a few
     // dozen numbers, the type of the data to be fast or double to be exact; totals are double.
     template <class S>
-    void sum_up(const Points<T>& points) {
+    void sum_up(const Points<T>& points, const StopFlag& stop) {
         clear_sums();
         constexpr std::int64_t block = 32;
-        for (std::int64_t p = 0; p < points.n_panels(); p += block)
+        for (std::int64_t p = 0; p < points.n_panels(); p += block) {
+            if (p % 1024 == 0) stop.check();
             sum_up<S>(points, p, std::min(p + block, points.n_panels()));
+        }
     }
 
     void clear_sums() {
@@ -254,13 +257,22 @@ private:
             }
             if (distance > 1e-26 * norm) far.emplace_back(-distance, i);
         }
-        std::sort(far.begin(), far.end());
-        std::size_t next = 0;
+        // few are needed, so they are not sorted
+        const auto nearer = [](const auto& a, const auto& b) { return b < a; };
+        std::make_heap(far.begin(), far.end(), nearer);
+        const auto next = [&]() -> std::int64_t {  // the farthest that is not alone, or -1
+            while (!far.empty()) {
+                std::pop_heap(far.begin(), far.end(), nearer);
+                const std::int64_t i = far.back().second;
+                far.pop_back();
+                if (counts[static_cast<int>(labels[i])] >= 2) return i;
+            }
+            return -1;
+        };
         for (int k : empty) {
-            while (next < far.size() && counts[static_cast<int>(labels[far[next].second])] < 2) ++next;
-            in_use[k] = next < far.size();
+            const std::int64_t i = next();
+            in_use[k] = i >= 0;
             if (!in_use[k]) continue;
-            const std::int64_t i = far[next++].second;
             move<0>(points, i, static_cast<int>(labels[i]), k);
             labels[i] = static_cast<T>(k);
         }

@@ -7,13 +7,16 @@
 #include <limits>
 #include <vector>
 
+#include "parallel.hpp"
+
 namespace bbclust {
 
 // out (d, d) = sum over rows of weight * x x'
 inline void weighted_gram(const double* rows, const double* weights, std::int64_t n, int d,
-                          double* out) {
+                          const StopFlag& stop, double* out) {
     std::vector<double> scaled(d);
     for (std::int64_t i = 0; i < n; ++i) {
+        if (i % 16 == 0) stop.check();
         const double* x = rows + i * d;
         for (int f = 0; f < d; ++f) scaled[f] = weights[i] * x[f];
         for (int f = 0; f < d; ++f) {

@@ -88,7 +88,7 @@ Lloyd<T> best_by_all_points(const ReferencePlan<T>& plan, const Points<T>& point
             best = kmeans.best();
         }
     });
-    best.polish(points, total_square(points));
+    best.polish(points, total_square(points), stop);
     return best;
 }
 

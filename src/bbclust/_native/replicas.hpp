@@ -81,7 +81,7 @@ public:
         }
         const T* given = plan_.given.points;
         if (given) given += plan_.given.offsets[b] * plan_.draws.d;
-        drawer_.draw(replica, given, replica_);
+        drawer_.draw(replica, given, stop, replica_);
         found_ = clusterer_.cluster(
             replica_.panels.view(), plan_.reference_centers,
             {plan_.draws.seed, static_cast<std::uint64_t>(replica)}, stop);
@@ -116,7 +116,7 @@ private:
         if (plan_.vote_on_all) label_evaluation_points(stop);
         const std::int64_t n_points = count_overlap();
         measure_distances();
-        aligner_.align(plan_.K, overlap_.data(), distance_.data(), plan_.count_votes);
+        aligner_.align(plan_.K, overlap_.data(), distance_.data(), plan_.count_votes, stop);
         return plan_.count_votes ? alignment_margin(aligner_, n_points)
                                  : std::numeric_limits<double>::quiet_NaN();
     }
