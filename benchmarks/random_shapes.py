@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from against_peers import N_INIT, sklearn_loop
+from against_peers import job_of, sklearn_loop
 
-from bbclust import BBC
 from bbclust._native import ISAS, engine, using_isa
 from bbclust.ensemble.run import run_replicas
 from bbclust.stages.bootstrap import draw_replica
@@ -69,21 +68,18 @@ def draw_shapes(seed: int, count: int) -> Iterator[Shape]:
 
 def measure(shape: Shape, dtype: Any, isas: list[str], rounds: int, peers: bool) -> dict[str, Any]:
     X = shape.data(dtype)
-    model = BBC(shape.n_clusters, n_replicas=2, n_init=N_INIT, n_jobs=1, random_state=0)
-    run = model._prepare(X, None, None)
+    job = job_of(shape, X)
 
     def ours(isa: str, n_replicas: int) -> tuple[float, np.ndarray]:
         with using_isa(isa):
             start = time.perf_counter()
-            done = run_replicas(
-                run.table, run.reference, run.prior, run.plan, range(n_replicas), n_jobs=1
-            )
+            done = run_replicas(job, range(n_replicas), n_jobs=1)
             return (time.perf_counter() - start) / n_replicas, done.inertia
 
     n_replicas = int(np.clip(SECONDS / ours(isas[0], 2)[0], 2, 2000))
     n_theirs = min(n_replicas, MOST_REPLICAS, max(2, n_replicas // 10))
     replicas = [
-        draw_replica(run.table, run.prior, run.plan.resampling, run.plan.seed, b)
+        draw_replica(job.table, job.prior, job.plan.resampling, job.plan.seed, b)
         for b in range(n_theirs)
     ]
     seconds: dict[str, float] = {}
