@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "nearest.hpp"
 #include "panels.hpp"
 #include "parallel.hpp"
 #include "random.hpp"
@@ -21,6 +22,7 @@ public:
     void begin(const Points<T>& points) {
         points_ = points;
         closest_.resize(points.padded());
+        with_dimension(points.d, [&](auto D) { take_norms<D()>(); });
         sum_amounts(weights_, [](std::int64_t) { return broadcast(T(1)); });
     }
 
@@ -29,17 +31,16 @@ public:
     int seed(int K, Stream& random, const StopFlag& stop, double* centers, T* labels) {
         const int d = points_.d, n_trials = 2 + static_cast<int>(std::log(static_cast<double>(K)));
         candidates_.resize(static_cast<std::size_t>(n_trials) * d);
-        chosen_.resize(n_trials);
+        distances_.resize(static_cast<std::size_t>(n_trials) * points_.padded());
         std::fill(closest_.begin(), closest_.end(), std::numeric_limits<T>::infinity());
-        accept(pick(weights_, random.uniform(), [](std::int64_t) { return T(1); }), 0, centers, labels);
+        chosen_.assign(1, pick(weights_, random.uniform(), [](std::int64_t) { return T(1); }));
+        accept(best_candidate(stop), 0, centers, labels);
+        chosen_.resize(n_trials);
         for (int k = 1; k < K; ++k) {
-            stop.check();
             if (!(costs_.total > 0)) return k;
             for (std::int64_t& candidate : chosen_)
                 candidate = pick(costs_, random.uniform(), [&](std::int64_t i) { return closest_[i]; });
-            const std::int64_t best =
-                with_dimension(d, [&](auto D) { return best_candidate<D()>(); });
-            accept(best, k, centers + static_cast<std::int64_t>(k) * d, labels);
+            accept(best_candidate(stop), k, centers + static_cast<std::int64_t>(k) * d, labels);
         }
         return K;
     }
@@ -122,76 +123,101 @@ private:
         return first + row * columns;
     }
 
-    template <int D>
-    std::int64_t best_candidate() {
+    // Which of the chosen points lowers the cost most as a further centre.
+    int best_candidate(const StopFlag& stop) {
         const int n_trials = static_cast<int>(chosen_.size()), d = points_.d;
-        for (int t = 0; t < n_trials; ++t) copy_point(chosen_[t], candidates_.data() + t * d);
+        for (int t = 0; t < n_trials; ++t)
+            for (int f = 0; f < d; ++f) candidates_[t * d + f] = points_.point(chosen_[t])[f * W];
         trial_costs_.assign(n_trials, 0.0);
-        for (std::int64_t c = 0; c < n_chunks(); ++c) {  // a chunk stays in cache for all
-            int t = 0;
-            for (; t + 3 <= n_trials; t += 3) try_candidates<D, 3>(c, t);
-            for (; t < n_trials; ++t) try_candidates<D, 1>(c, t);
-        }
-        return chosen_[std::min_element(trial_costs_.begin(), trial_costs_.end()) -
-                       trial_costs_.begin()];
+        with_dimension(d, [&](auto D) {
+            for (std::int64_t c = 0; c < n_chunks(); ++c) {  // a chunk stays in cache for all
+                if (c % 8 == 0) stop.check();
+                for_tiles(n_trials, [&](int t, auto tile) { try_candidates<D(), tile()>(c, t); });
+            }
+        });
+        return static_cast<int>(std::min_element(trial_costs_.begin(), trial_costs_.end()) -
+                                trial_costs_.begin());
     }
 
-    // Cost of a chunk with each of N candidates as a further centre.
+    // Distances of a chunk with each of N candidates as a further centre, and their cost.
     template <int D, int N>
     void try_candidates(std::int64_t chunk, int first) {
-        const int d = D ? D : points_.d;
         Pack<T> cost[N];
         for (int t = 0; t < N; ++t) cost[t] = broadcast(T(0));
-        for (std::int64_t p = chunk * chunk_panels; p < chunk_end(chunk); ++p) {
-            const Pack<T> before = load(closest_.data() + p * W);
-            const Pack<T> weight = load(points_.weights + p * W);
-            for (int t = 0; t < N; ++t) {
-                const Pack<T> distance = distances<D>(p, candidates_.data() + (first + t) * d);
-                cost[t] = cost[t] + choose_less<T>(distance, before, distance, before) * weight;
-            }
-        }
+        std::int64_t p = chunk * chunk_panels;
+        for (; p + 2 <= chunk_end(chunk); p += 2) try_on_panels<D, N, 2>(p, first, cost);
+        for (; p < chunk_end(chunk); ++p) try_on_panels<D, N, 1>(p, first, cost);
         for (int t = 0; t < N; ++t) trial_costs_[first + t] += sum_of_lanes<T>(cost[t]);
     }
 
-    void accept(std::int64_t chosen, int k, double* center, T* labels) {
-        copy_point(chosen, candidates_.data());
-        for (int f = 0; f < points_.d; ++f) center[f] = static_cast<double>(candidates_[f]);
-        with_dimension(points_.d, [&](auto D) {
-            sum_amounts(costs_, [&](std::int64_t panel) {
-                const Pack<T> distance = distances<D()>(panel, candidates_.data());
-                const Pack<T> before = load(closest_.data() + panel * W);
+    // |x - c|^2 as |x|^2 - 2 x.c + |c|^2. Products and norms are summed in the same order, so that
+    // it is zero, without rounding, where x and c are equal.
+    template <int D, int N, int R>
+    void try_on_panels(std::int64_t panel, int first, Pack<T> (&cost)[N]) {
+        const int d = D ? D : points_.d;
+        const T* x = points_.values + panel * d * W;
+        const T* c = candidates_.data() + first * d;
+        Pack<T> product[R][N];
+        for (int r = 0; r < R; ++r)
+            for (int t = 0; t < N; ++t) product[r][t] = broadcast(T(0));
+        for (int f = 0; f < d; ++f) {
+            Pack<T> xf[R];
+            for (int r = 0; r < R; ++r) xf[r] = load(x + (r * d + f) * W);
+            for (int t = 0; t < N; ++t) {
+                const Pack<T> cf = broadcast(c[t * d + f]);
+                for (int r = 0; r < R; ++r) product[r][t] = product[r][t] + xf[r] * cf;
+            }
+        }
+        const Pack<T> zero = broadcast(T(0));
+        for (int r = 0; r < R; ++r) {
+            const std::int64_t at = (panel + r) * W;
+            const Pack<T> norm = load(norms_.data() + at), weight = load(points_.weights + at);
+            const Pack<T> before = load(closest_.data() + at);
+            for (int t = 0; t < N; ++t) {
+                const Pack<T> sum = (norm - (product[r][t] + product[r][t])) +
+                                    broadcast(norms_[chosen_[first + t]]);
+                const Pack<T> distance = choose_less<T>(sum, zero, zero, sum);
                 const Pack<T> now = choose_less<T>(distance, before, distance, before);
-                const Pack<T> label = load(labels + panel * W);
-                store(labels + panel * W,
-                      choose_less<T>(distance, before, broadcast(static_cast<T>(k)), label));
-                store(closest_.data() + panel * W, now);
-                return now;
-            });
+                store(distances_.data() + (first + t) * points_.padded() + at, now);
+                cost[t] = cost[t] + now * weight;
+            }
+        }
+    }
+
+    void accept(int best, int k, double* center, T* labels) {
+        for (int f = 0; f < points_.d; ++f)
+            center[f] = static_cast<double>(candidates_[best * points_.d + f]);
+        const T* distances = distances_.data() + best * points_.padded();
+        const Pack<T> name = broadcast(static_cast<T>(k));
+        sum_amounts(costs_, [&](std::int64_t panel) {
+            const Pack<T> before = load(closest_.data() + panel * W);
+            const Pack<T> now = load(distances + panel * W), label = load(labels + panel * W);
+            store(labels + panel * W, choose_less<T>(now, before, name, label));
+            store(closest_.data() + panel * W, now);
+            return now;
         });
     }
 
-    // Squared distances of the points of a panel to a centre.
     template <int D>
-    Pack<T> distances(std::int64_t panel, const T* center) const {
+    void take_norms() {
         const int d = D ? D : points_.d;
-        const T* x = points_.values + panel * d * W;
-        Pack<T> distance = broadcast(T(0));
-        for (int f = 0; f < d; ++f) {
-            const Pack<T> difference = load(x + f * W) - broadcast(center[f]);
-            distance = distance + difference * difference;
+        norms_.resize(points_.padded());
+        for (std::int64_t p = 0; p < points_.n_panels(); ++p) {
+            Pack<T> norm = broadcast(T(0));
+            for (int f = 0; f < d; ++f) {
+                const Pack<T> xf = load(points_.values + (p * d + f) * W);
+                norm = norm + xf * xf;
+            }
+            store(norms_.data() + p * W, norm);
         }
-        return distance;
-    }
-
-    void copy_point(std::int64_t i, T* to) const {
-        const T* from = points_.point(i);
-        for (int f = 0; f < points_.d; ++f) to[f] = from[f * W];
     }
 
     Points<T> points_;
-    Buffer<T> closest_;  // squared distance to the nearest centre so far
-    Amounts weights_;    // of the points alone: where the first centre comes from
-    Amounts costs_;      // weight times squared distance
+    Buffer<T> norms_;      // squared, of the points
+    Buffer<T> closest_;    // squared distance to the nearest centre so far
+    Buffer<T> distances_;  // (trials, points), the same with each candidate as a further centre
+    Amounts weights_;      // of the points alone: where the first centre comes from
+    Amounts costs_;        // weight times squared distance
     std::vector<T> candidates_;
     std::vector<std::int64_t> chosen_;
     std::vector<double> trial_costs_;
