@@ -238,7 +238,7 @@ Panels<T> panels_of(const In<T, 2>& rows, const In<double, 1>& weights) {
 template <class T>
 nb::tuple publish(const Lloyd<T>& run, std::int64_t n, Out<double, 2>& centers,
                   Out<std::int32_t, 1>& labels) {
-    std::copy(run.centers.begin(), run.centers.end(), centers.data());
+    std::copy(run.centers.values.begin(), run.centers.values.end(), centers.data());
     std::transform(run.labels.begin(), run.labels.begin() + n, labels.data(),
                    [](T label) { return static_cast<std::int32_t>(label); });
     return nb::make_tuple(run.inertia, run.n_iter);
@@ -268,12 +268,10 @@ nb::tuple lloyd(In<T, 2> rows, In<double, 1> weights, Out<double, 2> centers /* 
     const double operations = 100.0 * static_cast<double>(centers.size()) * length(rows);
     interruptible(operations, [&](const StopFlag& stop) {
         const Panels<T> points = panels_of<T>(rows, weights);
-        run.start(points.view(), extent(centers, 0));
-        run.use(extent(centers, 0));
-        std::copy_n(centers.data(), run.centers.size(), run.centers.begin());
-        const double square = total_square(points.view());
-        run.run(points.view(), square, {max_iter, tolerance}, false, stop, [] { return false; });
-        run.polish(points.view(), square, stop);
+        run.begin(points.view(), total_square(points.view()), extent(centers, 0));
+        run.centers.set(centers.data(), extent(centers, 0), extent(rows, 1), extent(centers, 0));
+        run.run({max_iter, tolerance}, stop, [](double, double) { return false; });
+        run.polish(stop);
     });
     return publish(run, length(rows), centers, labels);
 }

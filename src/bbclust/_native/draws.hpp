@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
 #include "gammas.hpp"
+#include "nearest.hpp"
 #include "normals.hpp"
 #include "panels.hpp"
 #include "parallel.hpp"
@@ -28,21 +30,26 @@ struct Mixture {
     const double* cumulative = nullptr;     // (n_components,), cumulative weights, last = 1
     const std::int64_t* offsets = nullptr;  // (n_components + 1,), first row of each factor
     int stride = 0;
-    Buffer<T> means;        // (n_components, stride)
-    Buffer<T> factor_rows;  // (sum of ranks, stride)
+    Buffer<T> means;            // (n_components, stride)
+    Buffer<float> factor_rows;  // (sum of ranks, stride), in the unit
+    T unit = 1;
 
-    void set_rows(const double* from_means, const double* from_factors, int d) {
-        stride = (d + lanes<T> - 1) / lanes<T> * lanes<T>;
-        means = filled_up(from_means, n_components, d);
-        factor_rows = filled_up(from_factors, offsets[n_components], d);
-    }
-
-private:
-    Buffer<T> filled_up(const double* from, std::int64_t rows, int d) const {
-        Buffer<T> to(rows * stride, T(0));
+    // What is random about a draw is computed in single precision, in a unit in which the factors are at
+    // most one: a power of two, by which nothing is rounded.
+    void set_rows(const double* from_means, const double* from, int d) {
+        constexpr int W = lanes<float>;
+        stride = (d + W - 1) / W * W;
+        const std::int64_t rows = offsets[n_components];
+        double largest = 0;
+        for (std::int64_t e = 0; e < rows * d; ++e) largest = std::max(largest, std::fabs(from[e]));
+        unit = static_cast<T>(largest > 0 ? std::exp2(std::ceil(std::log2(largest))) : 1.0);
+        means.assign(n_components * stride, T(0));
+        for (std::int64_t j = 0; j < n_components; ++j)
+            for (int f = 0; f < d; ++f) means[j * stride + f] = static_cast<T>(from_means[j * d + f]);
+        factor_rows.assign(rows * stride, 0.0F);
         for (std::int64_t r = 0; r < rows; ++r)
-            for (int f = 0; f < d; ++f) to[r * stride + f] = static_cast<T>(from[r * d + f]);
-        return to;
+            for (int f = 0; f < d; ++f)
+                factor_rows[r * stride + f] = static_cast<float>(from[r * d + f] / static_cast<double>(unit));
     }
 };
 
@@ -96,7 +103,8 @@ inline std::int64_t equal_share(double u, std::int64_t n) {
 template <class T>
 class Drawer {
 public:
-    explicit Drawer(const DrawPlan<T>& plan) : plan_(plan), point_(plan.mixture.stride) {}
+    explicit Drawer(const DrawPlan<T>& plan)
+        : plan_(plan), point_(plan.mixture.stride) {}
 
     // `given`: this replica's draws from F0, or null to draw from the mixture.
     void draw(std::int64_t replica, const T* given, const StopFlag& stop, Replica<T>& out) {
@@ -231,31 +239,43 @@ private:
 
     // u: where in [0, 1) the draw falls among the components. A call of it per draw costs
     // 7% of the instructions that draw a replica.
-    [[gnu::always_inline]] inline void draw_from_mixture(double u, const T* normals) {
+    [[gnu::always_inline]] inline void draw_from_mixture(double u, const float* normals) {
         const Mixture<T>& mixture = plan_.mixture;
         std::int64_t j = 0;  // the first component whose cumulative weight exceeds u
         for (int t = 0; t + 1 < mixture.n_components; ++t) j += mixture.cumulative[t] <= u;
         const std::int64_t rank = mixture.offsets[j + 1] - mixture.offsets[j];
         const std::int64_t stride = mixture.stride;
+        const float* factor = mixture.factor_rows.data() + mixture.offsets[j] * stride;
         const T* mean = mixture.means.data() + j * stride;
-        const T* factor = mixture.factor_rows.data() + mixture.offsets[j] * stride;
-        constexpr int W = lanes<T>;
-        std::int64_t f = 0;
-        for (; f + 2 * W <= stride; f += 2 * W) {
-            Pack<T> x = load(mean + f), y = load(mean + f + W);
-            for (std::int64_t t = 0; t < rank; ++t) {
-                const Pack<T> z = broadcast(normals[t]);
-                x = x + z * load(factor + t * stride + f);
-                y = y + z * load(factor + t * stride + f + W);
-            }
-            store(point_.data() + f, x);
-            store(point_.data() + f + W, y);
+        if (stride == lanes<float>)
+            deviate<1>(mean, factor, rank, stride, normals, point_.data());
+        else
+            for_tiles(static_cast<int>(stride) / lanes<float>, [&](int first, auto tile) {
+                const int f = first * lanes<float>;
+                deviate<tile()>(mean + f, factor + f, rank, stride, normals, point_.data() + f);
+            });
+    }
+
+    // N registers of a draw: the mean and the normals times the rows of the factor.
+    template <int N>
+    [[gnu::always_inline]] inline void deviate(const T* mean, const float* factor,
+                                               std::int64_t rank, std::int64_t stride,
+                                               const float* normals, T* point) const {
+        constexpr int W = lanes<float>, parts = W / lanes<T>;
+        Pack<float> x[N];
+        for (int v = 0; v < N; ++v) x[v] = broadcast(0.0F);
+        for (std::int64_t t = 0; t < rank; ++t) {
+            const Pack<float> z = broadcast(normals[t]);
+            for (int v = 0; v < N; ++v) x[v] = x[v] + z * load(factor + t * stride + v * W);
         }
-        if (f < stride) {
-            Pack<T> x = load(mean + f);
-            for (std::int64_t t = 0; t < rank; ++t)
-                x = x + broadcast(normals[t]) * load(factor + t * stride + f);
-            store(point_.data() + f, x);
+        const Pack<T> unit = broadcast(plan_.mixture.unit);
+        for (int v = 0; v < N; ++v) {
+            Pack<T> deviation[parts];
+            widen<float, T>(x[v], deviation);
+            for (int h = 0; h < parts; ++h) {
+                const int f = v * W + h * lanes<T>;
+                store(point + f, load(mean + f) + unit * deviation[h]);
+            }
         }
     }
 
@@ -329,11 +349,11 @@ private:
 
     const DrawPlan<T>& plan_;
     std::vector<std::uint32_t> normal_halves_;
-    std::vector<T> normals_;
+    std::vector<float> normals_;
     Buffer<T> point_;
     double total_ = 0;  // of the weights as drawn
     std::vector<double> cumulative_;
-    const T* first_normal_ = nullptr;
+    const float* first_normal_ = nullptr;
     Slots<> slots_;  // of the rows that are drawn
 };
 

@@ -3,252 +3,291 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "margins.hpp"
 #include "nearest.hpp"
 #include "panels.hpp"
 #include "parallel.hpp"
+#include "sums.hpp"
 
 namespace bbclust {
 
 struct LloydSettings {
     int max_iter = 300;
     double tolerance = 0;  // on the summed squared shift of the centres, absolute
-    bool exact = false;    // sums in double from the beginning, not only once the run is over
 };
 
-// One run of Lloyd's algorithm, from given centres to a partition.
+// Where centres are; those out of use have no place, see Lloyd::relocate.
+struct Centers {
+    std::vector<double> values;        // (K, d)
+    std::vector<std::uint8_t> in_use;  // (K,)
+
+    // All K in use, or the first few.
+    void set(const double* from, int K, int d, int n_in_use) {
+        values.assign(from, from + static_cast<std::size_t>(K) * d);
+        in_use.assign(K, 0);
+        std::fill_n(in_use.begin(), n_in_use, std::uint8_t(1));
+    }
+};
+
+// Lloyd's algorithm on a set of points, once or several times from different centres.
 template <class T>
 class Lloyd {
 public:
-    std::vector<double> centers;       // (K, d)
-    std::vector<std::uint8_t> in_use;  // (K,), centres that have a place; see relocate
-    std::vector<std::int64_t> counts;  // (K,), points of positive weight
-    Buffer<T> labels;                  // (padded points,)
-    double inertia = 0;
+    Centers centers;
+    Buffer<T> labels;    // (padded points,)
+    double inertia = 0;  // of the labels, to these centres
     int n_iter = 0;
 
-    void start(const Points<T>& points, int K) {
+    // Take these points, of which nothing is known.
+    void begin(const Points<T>& points, double total_square, int K) {
+        points_ = points;
+        total_square_ = total_square;
         K_ = K;
         d_ = points.d;
-        centers.assign(static_cast<std::size_t>(K) * d_, 0.0);
         labels.resize(points.padded());
-        sums_.resize(centers.size());
-        mass_.resize(K);
-        counts.resize(K);
+        shifts_.resize(K);
+        known_ = Known::nothing;
+        settled_ = false;
+        small_move_ = first_small_move;
     }
 
-    void use(int n_centers) {
-        in_use.assign(K_, 0);
-        std::fill_n(in_use.begin(), n_centers, std::uint8_t(1));
+    // Labels have been written, and centers of which they are the nearest.
+    void take_labels(bool exact, const StopFlag& stop) {
+        sums_.take(points_, labels.data(), K_, exact, stop);
+        exact_ = exact;
+        known_ = Known::labels;
+        fresh_ = true;
     }
 
-    // False, with nothing to report, when `arrived` said that the centres need not go on.
-    template <class Arrived>
-    bool run(const Points<T>& points, double total_square, const LloydSettings& settings,
-             bool labels_known, const StopFlag& stop, Arrived&& arrived) {
-        exact_ = settings.exact || std::is_same_v<T, double> || !masks_clusters();
-        bool stable = false;
-        for (n_iter = 1; n_iter <= settings.max_iter; ++n_iter) {
-            if (n_iter > 1)
-                stable = !assign(points, stop);
-            else
-                assign_first(points, labels_known, stop);
-            if (stable) break;
-            relocate(points);
-            const double shift = move_centers();
-            if (arrived()) return false;
-            if (shift <= settings.tolerance) break;
+    // The centres go to other places. What is known of points far from all borders stays known.
+    void jump(const Centers& to) {
+        if (to.in_use != centers.in_use || known_ == Known::nothing) {
+            known_ = known_ == Known::nothing ? known_ : Known::labels;
+            centers = to;
+            return;
         }
-        n_iter = std::min(n_iter, settings.max_iter);
-        if (!stable) assign(points, stop);  // labels of the last centres
-        inertia = total_square - gain();
+        for (int k = 0; k < K_; ++k) {
+            const double* from = center(k);
+            double square = 0;
+            for (int f = 0; f < d_; ++f) {
+                const double difference = to.values[place(k) + f] - from[f];
+                square += difference * difference;
+            }
+            shifts_[k] = std::sqrt(square);
+        }
+        centers = to;
+        small_move_ = last_move_ = first_small_move;
+        if (known_ == Known::margins) margins_.move(shifts_);
+    }
+
+    // Until nothing changes any more. False when `hopeless(inertia, gain of the last iteration)` says
+    // that it need not go on.
+    template <class Hopeless>
+    bool run(const LloydSettings& settings, const StopFlag& stop, Hopeless&& hopeless) {
+        double before = std::numeric_limits<double>::infinity();
+        for (n_iter = 1;; ++n_iter) {
+            const bool changed = n_iter == 1 && fresh_ ? true : assign(stop);
+            fresh_ = false;
+            if (n_iter > 1 && !changed) break;
+            relocate();
+            const double shift = move_centers();
+            inertia = total_square_ - gain();
+            if (hopeless(inertia, before - inertia)) return false;
+            before = inertia;
+            if (shift <= settings.tolerance || n_iter == settings.max_iter) {
+                assign(stop);  // labels of the last centres
+                break;
+            }
+        }
+        inertia = total_square_ - gain();
         return true;
     }
 
-    // The means of the final labels and their inertia, from sums that are made anew: those of the run
-    // have had points added and taken away.
-    void polish(const Points<T>& points, double total_square, const StopFlag& stop) {
-        sum_up<double>(points, stop);
-        move_centers();
-        inertia = total_square - gain();
+    // The nearest centres of all points. True if any changed.
+    bool assign(const StopFlag& stop) {
+        return with_dimension(d_, [&](auto D) { return assign_in<D()>(stop); });
     }
+
+    // The means of the final labels and their inertia. Sums that have had points added and taken away
+    // are made anew.
+    void polish(const StopFlag& stop) {
+        if (!exact_) sums_.take(points_, labels.data(), K_, true, stop);
+        move_centers();
+        inertia = total_square_ - gain();
+    }
+
+    const std::vector<std::int64_t>& counts() const { return sums_.counts; }
+
+    // Margins from the first look on, for centres that will not move far.
+    void expect_small_moves() { settled_ = has_margins; }
 
 private:
     static constexpr int W = lanes<T>;
+    // Double precision is for the last few iterations only.
+    static constexpr bool has_margins = std::is_same_v<T, float>;
+    // Margins are worth their cost once centres move by this share of the spread of a cluster along
+    // one axis; by less if that turns out to have been too early.
+    static constexpr double first_small_move = 0.25;
 
-    void assign_first(const Points<T>& points, bool labels_known, const StopFlag& stop) {
-        if (!labels_known) {
-            book_.set(centers.data(), in_use.data(), K_, d_);
-            clear_sums();
-            for_nearest(points, book_, stop,
-                        [&](std::int64_t first, std::int64_t count, const T* now) {
-                std::copy_n(now, count, labels.data() + first);
-                const std::int64_t begin = first / W, end = (first + count) / W;
-                exact_ ? sum_up<double>(points, begin, end) : sum_up<T>(points, begin, end);
-            });
-            return;
-        }
-        exact_ ? sum_up<double>(points, stop) : sum_up<T>(points, stop);
-    }
+    enum class Known { nothing, labels, margins };
 
-    // Sums, masses and counts of all clusters from the labels. S: the type of partial sums of a few
-    // dozen numbers, the type of the data to be fast or double to be exact; totals are double.
-    template <class S>
-    void sum_up(const Points<T>& points, const StopFlag& stop) {
-        clear_sums();
-        constexpr std::int64_t block = 32;
-        for (std::int64_t p = 0; p < points.n_panels(); p += block) {
-            if (p % 1024 == 0) stop.check();
-            sum_up<S>(points, p, std::min(p + block, points.n_panels()));
-        }
-    }
-
-    void clear_sums() {
-        std::fill(sums_.begin(), sums_.end(), 0.0);
-        std::fill(mass_.begin(), mass_.end(), 0.0);
-        std::fill(counts.begin(), counts.end(), 0);
-    }
-
-    // Few clusters are summed side by side, with the weights of the points of all others masked; many
-    // are summed point by point, and then always exactly.
-    bool masks_clusters() const { return K_ <= W; }
-
-    // Adds the points of a few panels.
-    template <class S>
-    void sum_up(const Points<T>& points, std::int64_t begin, std::int64_t end) {
-        if (!masks_clusters()) {
-            with_dimension(d_, [&](auto D) {
-                for (std::int64_t i = begin * W; i < std::min(end * W, points.n); ++i)
-                    move<D()>(points, i, -1, static_cast<int>(labels[i]));
-            });
-            return;
-        }
-        for (int k = 0; k < K_; ++k) mask<S>(points, begin, end, k);
-        for_tiles(K_, [&](int k, auto tile) {
-            constexpr int together = tile() <= 3 ? 4 : 2;  // enough sums to keep busy
-            int f = 0;
-            for (; f + together <= d_; f += together)
-                sum_up_masked<S, tile(), together>(points, begin, end, k, f);
-            for (; f < d_; ++f) sum_up_masked<S, tile(), 1>(points, begin, end, k, f);
-        });
-    }
-
-    // The weights of the points of cluster k, zero for all others; their number and sum.
-    template <class S>
-    void mask(const Points<T>& points, std::int64_t begin, std::int64_t end, int k) {
-        constexpr int N = static_cast<int>(sizeof(S) / sizeof(T));
-        Buffer<S>& masked = masked_weights<S>();
-        masked.resize(static_cast<std::size_t>(K_) * (end - begin) * W);
-        S* to = masked.data() + k * (end - begin) * W;
-        const Pack<T> zero = broadcast(T(0)), one = broadcast(T(1)), name = broadcast(T(k));
-        Pack<T> count = zero;
-        Pack<S> mass[N], weights[N];
-        for (int h = 0; h < N; ++h) mass[h] = broadcast(S(0));
-        for (std::int64_t p = begin; p < end; ++p, to += W) {
-            const Pack<T> weight = choose_equal<T>(load(labels.data() + p * W), name,
-                                                   load(points.weights + p * W), zero);
-            count = count + choose_less<T>(zero, weight, one, zero);
-            widen<T, S>(weight, weights);
-            for (int h = 0; h < N; ++h) {
-                mass[h] = mass[h] + weights[h];
-                store(to + h * lanes<S>, weights[h]);
-            }
-        }
-        counts[k] += static_cast<std::int64_t>(sum_of_lanes<T>(count));
-        for (int h = 0; h < N; ++h) mass_[k] += sum_of_lanes<S>(mass[h]);
-    }
-
-    // Features f .. f + F of clusters k .. k + KT.
-    template <class S, int KT, int F>
-    void sum_up_masked(const Points<T>& points, std::int64_t begin, std::int64_t end, int k, int f) {
-        constexpr int N = static_cast<int>(sizeof(S) / sizeof(T));
-        const std::int64_t stride = (end - begin) * W;
-        const S* weights = masked_weights<S>().data() + k * stride;
-        Pack<S> sum[KT][F][N], values[N];
-        for (int j = 0; j < KT; ++j)
-            for (int t = 0; t < F; ++t)
-                for (int h = 0; h < N; ++h) sum[j][t][h] = broadcast(S(0));
-        for (std::int64_t p = begin; p < end; ++p, weights += W)
-            for (int t = 0; t < F; ++t) {
-                widen<T, S>(load(points.panel(p) + (f + t) * W), values);
-                for (int j = 0; j < KT; ++j)
-                    for (int h = 0; h < N; ++h)
-                        sum[j][t][h] = sum[j][t][h] + load(weights + j * stride + h * lanes<S>) * values[h];
-            }
-        for (int j = 0; j < KT; ++j)
-            for (int t = 0; t < F; ++t)
-                for (int h = 0; h < N; ++h)
-                    sums_[static_cast<std::int64_t>(k + j) * d_ + f + t] += sum_of_lanes<S>(sum[j][t][h]);
-    }
-
-    template <class S>
-    Buffer<S>& masked_weights() {
-        if constexpr (std::is_same_v<S, T>) return masked_;
-        else return masked_double_;
-    }
-
-    // Nearest centres; only points that changed cluster touch the sums. True if any did.
-    bool assign(const Points<T>& points, const StopFlag& stop) {
-        return with_dimension(d_, [&](auto D) { return assign_in<D()>(points, stop); });
-    }
+    std::size_t place(int k) const { return static_cast<std::size_t>(k) * d_; }
+    double* center(int k) { return centers.values.data() + place(k); }
+    const double* center(int k) const { return centers.values.data() + place(k); }
 
     template <int D>
-    bool assign_in(const Points<T>& points, const StopFlag& stop) {
-        book_.set(centers.data(), in_use.data(), K_, d_);
+    bool assign_in(const StopFlag& stop) {
+        book_.set(centers.values.data(), centers.in_use.data(), K_, d_);
+        if (known_ == Known::nothing) {
+            assign_first<D>(stop);
+            return true;
+        }
         bool changed = false;
-        for_nearest_in<D>(points, book_, stop, [&](std::int64_t first, std::int64_t count, const T* now) {
-            T* before = labels.data() + first;
-            for (std::int64_t at = 0; at < count; at += W) {
-                std::uint32_t differing = differing_lanes(before + at, now + at);
-                changed |= differing != 0;
-                for (; differing; differing &= differing - 1) {
-                    const std::int64_t i = at + std::countr_zero(differing);
-                    move<D>(points, first + i, static_cast<int>(before[i]), static_cast<int>(now[i]));
-                    before[i] = now[i];
+        if constexpr (has_margins) {
+            if (known_ == Known::margins) {
+                constexpr std::int64_t block = Margins<T>::block;
+                for (std::int64_t b = 0; b * block < points_.n_panels(); ++b) {
+                    if (b % 64 == 0) stop.check();
+                    if (!margins_.is_safe(b)) changed |= look_again<D>(b);
                 }
+                if (margins_.share_looked_at() > margins_.worthwhile_share()) {
+                    known_ = Known::labels;
+                    small_move_ = 0.7 * last_move_;
+                }
+                return changed;
             }
+            if (settled_) {
+                begin_margins();
+                for_pairs(0, points_.n_panels(), [&](std::int64_t p, auto R) {
+                    if (p % 256 == 0) stop.check();
+                    Pack<T> found[R()];
+                    margins_.template look<D, R()>(points_, p, book_, found);
+                    for (int r = 0; r < R(); ++r) changed |= take_panel<D>(p + r, found[r]);
+                });
+                return changed;
+            }
+        }
+        for_nearest_in<D>(points_, book_, stop, [&](std::int64_t first, std::int64_t count, const T* now) {
+            for (std::int64_t at = 0; at < count; at += W)
+                changed |= take_panel<D>((first + at) / W, load(now + at));
         });
         return changed;
     }
 
+    // Labels and sums of points of which nothing is known.
     template <int D>
-    void move(const Points<T>& points, std::int64_t i, int from, int to) {
-        if (!(points.weights[i] > 0)) return;
-        if (from >= 0) {
-            add<D>(points, i, from, -1.0);
-            --counts[from];
+    void assign_first(const StopFlag& stop) {
+        sums_.clear(K_, d_);
+        exact_ = true;
+        known_ = Known::labels;
+        if constexpr (has_margins) {
+            if (settled_) {
+                begin_margins();
+                constexpr std::int64_t block = ClusterSums<T>::block;
+                for (std::int64_t p = 0; p < points_.n_panels(); p += block) {
+                    if (p % 256 == 0) stop.check();
+                    const std::int64_t end = std::min(p + block, points_.n_panels());
+                    for_pairs(p, end, [&](std::int64_t q, auto R) {
+                        Pack<T> found[R()];
+                        margins_.template look<D, R()>(points_, q, book_, found);
+                        for (int r = 0; r < R(); ++r) store(labels.data() + (q + r) * W, found[r]);
+                    });
+                    sums_.add(points_, labels.data(), p, end, true);
+                }
+                return;
+            }
         }
-        add<D>(points, i, to, 1.0);
-        ++counts[to];
+        for_nearest_in<D>(points_, book_, stop, [&](std::int64_t first, std::int64_t count, const T* now) {
+            std::copy_n(now, count, labels.data() + first);
+            sums_.add(points_, labels.data(), first / W, (first + count) / W, true);
+        });
     }
 
+    // Calls f(p, 2) for pairs of panels and f(p, 1) for the last if it is alone.
+    template <class F>
+    static void for_pairs(std::int64_t begin, std::int64_t end, F&& f) {
+        std::int64_t p = begin;
+        for (; p + 2 <= end; p += 2) f(p, std::integral_constant<int, 2>{});
+        if (p < end) f(p, std::integral_constant<int, 1>{});
+    }
+
+    // At the panels of a block that have lost a margin. True if any point changed.
     template <int D>
-    void add(const Points<T>& points, std::int64_t i, int k, double sign) {
-        const int d = D ? D : d_;
-        const double weight = sign * static_cast<double>(points.weights[i]);
-        const T* x = points.values + (i / W) * d * W + i % W;
-        double* sum = sums_.data() + static_cast<std::int64_t>(k) * d;
-        for (int f = 0; f < d; ++f) sum[f] += weight * static_cast<double>(x[f * W]);
-        mass_[k] += weight;
+    bool look_again(std::int64_t b) {
+        constexpr std::int64_t block = Margins<T>::block;
+        const std::int64_t end = std::min((b + 1) * block, points_.n_panels());
+        T least = std::numeric_limits<T>::max();
+        bool changed = false;
+        const auto take_least = [&](std::int64_t p) {
+            const T here = margins_.least(p, labels.data() + p * W);
+            least = std::min(least, std::max(here, T(0)));
+            return here;
+        };
+        for_pairs(b * block, end, [&](std::int64_t p, auto R) {
+            const T before = least;
+            const bool first = take_least(p) < 0, second = R() == 2 && take_least(p + 1) < 0;
+            if (!first && !second) return;
+            least = before;
+            if (first && second) changed |= look_again_at<D, R()>(p);
+            else changed |= look_again_at<D, 1>(first ? p : p + 1);
+            for (int r = 0; r < R(); ++r) take_least(p + r);
+        });
+        margins_.set_safe(b, least);
+        return changed;
+    }
+
+    template <int D, int R>
+    bool look_again_at(std::int64_t p) {
+        Pack<T> found[R];
+        margins_.template look_again<D, R>(points_, p, book_, labels.data() + p * W, found);
+        bool changed = false;
+        for (int r = 0; r < R; ++r) changed |= take_panel<D>(p + r, found[r]);
+        return changed;
+    }
+
+    void begin_margins() {
+        margins_.begin(points_.n_panels(), K_, d_);
+        known_ = Known::margins;
+    }
+
+    // Only points that changed cluster touch the sums. True if any did.
+    template <int D>
+    bool take_panel(std::int64_t p, const Pack<T>& found) {
+        T now[W];
+        store(now, found);
+        T* before = labels.data() + p * W;
+        std::uint32_t differing = differing_lanes(before, now);
+        if (!differing) return false;
+        exact_ = false;
+        for (; differing; differing &= differing - 1) {
+            const int i = std::countr_zero(differing);
+            sums_.template move<D>(points_, p * W + i, static_cast<int>(before[i]), static_cast<int>(now[i]));
+            before[i] = now[i];
+        }
+        return true;
     }
 
     // Empty clusters take over the points farthest from their centres. Points that sit on their
     // centre, and points alone in a cluster, stay: then the cluster goes out of use, because the
     // replica has fewer distinct points than clusters.
-    void relocate(const Points<T>& points) {
+    void relocate() {
         std::vector<int> empty;
         for (int k = 0; k < K_; ++k)
-            if (counts[k] == 0) empty.push_back(k);
+            if (sums_.counts[k] == 0) empty.push_back(k);
         if (empty.empty()) return;
+        known_ = Known::labels;  // a centre that comes from nowhere has no margins
         std::vector<std::pair<double, std::int64_t>> far;
-        for (std::int64_t i = 0; i < points.n; ++i) {
-            if (!(points.weights[i] > 0)) continue;
-            const T* x = points.point(i);
-            const double* c = centers.data() + static_cast<std::int64_t>(labels[i]) * d_;
+        for (std::int64_t i = 0; i < points_.n; ++i) {
+            if (!(points_.weights[i] > 0)) continue;
+            const T* x = points_.point(i);
+            const double* c = center(static_cast<int>(labels[i]));
             double distance = 0, norm = 0;
             for (int f = 0; f < d_; ++f) {
                 const double value = static_cast<double>(x[f * W]);
@@ -265,75 +304,72 @@ private:
                 std::pop_heap(far.begin(), far.end(), nearer);
                 const std::int64_t i = far.back().second;
                 far.pop_back();
-                if (counts[static_cast<int>(labels[i])] >= 2) return i;
+                if (sums_.counts[static_cast<int>(labels[i])] >= 2) return i;
             }
             return -1;
         };
         for (int k : empty) {
             const std::int64_t i = next();
-            in_use[k] = i >= 0;
-            if (!in_use[k]) continue;
-            move<0>(points, i, static_cast<int>(labels[i]), k);
+            centers.in_use[k] = i >= 0;
+            if (!centers.in_use[k]) continue;
+            exact_ = false;
+            sums_.template move<0>(points_, i, static_cast<int>(labels[i]), k);
             labels[i] = static_cast<T>(k);
         }
     }
 
+    // To the means of their points; the summed squared shift.
     double move_centers() {
-        double shift = 0;
+        double total = 0, moved = 0, mass = 0;
         for (int k = 0; k < K_; ++k) {
-            if (counts[k] == 0) continue;
-            double* c = centers.data() + static_cast<std::int64_t>(k) * d_;
-            const double* sum = sums_.data() + static_cast<std::int64_t>(k) * d_;
-            const double inverse = 1.0 / mass_[k];
+            shifts_[k] = 0;
+            if (sums_.counts[k] == 0) continue;
+            double* c = center(k);
+            const double* sum = sums_.sum(k);
+            const double inverse = 1.0 / sums_.mass(k);
+            double shift = 0;
             for (int f = 0; f < d_; ++f) {
                 const double mean = sum[f] * inverse;
                 shift += (mean - c[f]) * (mean - c[f]);
                 c[f] = mean;
             }
+            total += shift;
+            moved += sums_.mass(k) * shift;
+            mass += sums_.mass(k);
+            shifts_[k] = std::sqrt(shift);
         }
-        return shift;
+        if constexpr (has_margins) {
+            last_move_ = std::sqrt(moved * d_ / (total_square_ - gain()));
+            settled_ = last_move_ <= small_move_;
+            if (known_ == Known::margins) margins_.move(shifts_);
+        }
+        return total;
     }
 
     // sum of w|x|^2 - w|x - c|^2 over the points, from the sums alone.
     double gain() const {
         double gain = 0;
         for (int k = 0; k < K_; ++k) {
-            if (counts[k] == 0) continue;
-            const double* c = centers.data() + static_cast<std::int64_t>(k) * d_;
-            const double* sum = sums_.data() + static_cast<std::int64_t>(k) * d_;
-            for (int f = 0; f < d_; ++f) gain += c[f] * (2.0 * sum[f] - mass_[k] * c[f]);
+            if (sums_.counts[k] == 0) continue;
+            const double* c = center(k);
+            const double* sum = sums_.sum(k);
+            for (int f = 0; f < d_; ++f) gain += c[f] * (2.0 * sum[f] - sums_.mass(k) * c[f]);
         }
         return gain;
     }
 
+    Points<T> points_;
+    double total_square_ = 0;
     int K_ = 0, d_ = 0;
-    bool exact_ = false;  // are the sums?
+    Known known_ = Known::nothing;
+    bool fresh_ = false;    // are the labels those of the present centres?
+    bool settled_ = false;  // do the centres move but little?
+    bool exact_ = false;    // are the sums fresh?
+    double small_move_ = first_small_move, last_move_ = 0;
+    ClusterSums<T> sums_;
+    Margins<T> margins_;
     Codebook<T> book_;
-    std::vector<double> sums_;  // weighted sums of the points of each cluster
-    std::vector<double> mass_;  // their weights
-    Buffer<T> masked_;          // (K, points of a few panels), see mask
-    Buffer<double> masked_double_;
+    std::vector<double> shifts_;  // (K,), of the last move
 };
-
-// sum of w|x|^2, in double: inertias are small differences from it
-template <class T>
-double total_square(const Points<T>& points) {
-    constexpr int W = lanes<T>, N = static_cast<int>(sizeof(double) / sizeof(T));
-    Pack<double> total[N];
-    for (int h = 0; h < N; ++h) total[h] = broadcast(0.0);
-    for (std::int64_t p = 0; p < points.n_panels(); ++p) {
-        Pack<double> square[N], value[N], weight[N];
-        for (int h = 0; h < N; ++h) square[h] = broadcast(0.0);
-        for (int f = 0; f < points.d; ++f) {
-            widen<T, double>(load(points.panel(p) + f * W), value);
-            for (int h = 0; h < N; ++h) square[h] = square[h] + value[h] * value[h];
-        }
-        widen<T, double>(load(points.weights + p * W), weight);
-        for (int h = 0; h < N; ++h) total[h] = total[h] + square[h] * weight[h];
-    }
-    double sum = 0;
-    for (int h = 0; h < N; ++h) sum += sum_of_lanes<double>(total[h]);
-    return sum;
-}
 
 }  // namespace bbclust

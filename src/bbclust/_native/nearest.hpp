@@ -38,24 +38,6 @@ struct Codebook {
     }
 };
 
-// Calls f(first, size) for tiles of up to six of K centres, the size as a compile-time constant. They
-// are of equal size as far as possible: small ones wait for their sums.
-template <class F>
-inline void for_tiles(int K, F&& f) {
-    for (int k = 0, tiles = (K + 5) / 6; k < K; --tiles) {
-        const int size = (K - k + tiles - 1) / tiles;
-        switch (size) {
-            case 6: f(k, std::integral_constant<int, 6>{}); break;
-            case 5: f(k, std::integral_constant<int, 5>{}); break;
-            case 4: f(k, std::integral_constant<int, 4>{}); break;
-            case 3: f(k, std::integral_constant<int, 3>{}); break;
-            case 2: f(k, std::integral_constant<int, 2>{}); break;
-            case 1: f(k, std::integral_constant<int, 1>{}); break;
-        }
-        k += size;
-    }
-}
-
 // Scores of R panels against KT centres, kept in registers.
 template <int D, class T, int R, int KT>
 inline void score_tile(const T* x, std::int64_t stride, const Codebook<T>& book, int k0,
@@ -84,9 +66,9 @@ inline void score_tile(const T* x, std::int64_t stride, const Codebook<T>& book,
 }
 
 // Nearest centre of the points of R neighbouring panels. Labels are numbers of type T, so that
-// they live in the same registers as the scores.
+// they live in the same registers as the scores, |c|^2 / 2 - x.c.
 template <int D, class T, int R>
-inline void nearest_of_panels(const T* x, const Codebook<T>& book, T* labels) {
+inline void nearest_of_panels(const T* x, const Codebook<T>& book, T* labels, T* scores) {
     constexpr int W = lanes<T>;
     const std::int64_t stride = static_cast<std::int64_t>(D ? D : book.d) * W;
     Pack<T> best[R], label[R];
@@ -97,7 +79,10 @@ inline void nearest_of_panels(const T* x, const Codebook<T>& book, T* labels) {
     for_tiles(book.K, [&](int k, auto tile) {
         score_tile<D, T, R, tile()>(x, stride, book, k, best, label);
     });
-    for (int r = 0; r < R; ++r) store(labels + r * W, label[r]);
+    for (int r = 0; r < R; ++r) {
+        store(labels + r * W, label[r]);
+        store(scores + r * W, best[r]);
+    }
 }
 
 // As many as registers allow: each centre that is loaded then serves that many panels.
@@ -108,22 +93,28 @@ void for_nearest_in(const Points<T>& points, const Codebook<T>& book, const Stop
                     Visit&& visit) {
     constexpr int W = lanes<T>;
     constexpr std::int64_t block = 32;
-    alignas(64) T labels[block * W];
+    alignas(64) T labels[block * W], scores[block * W];
     const std::int64_t n_panels = points.n_panels();
     for (std::int64_t first = 0; first < n_panels; first += block) {
         if (first % 1024 == 0) stop.check();
         const std::int64_t end = std::min(first + block, n_panels);
         std::int64_t p = first;
         for (; p + panels_at_once <= end; p += panels_at_once)
-            nearest_of_panels<D, T, panels_at_once>(points.panel(p), book, labels + (p - first) * W);
+            nearest_of_panels<D, T, panels_at_once>(points.panel(p), book, labels + (p - first) * W,
+                                                    scores + (p - first) * W);
         for (; p < end; ++p)
-            nearest_of_panels<D, T, 1>(points.panel(p), book, labels + (p - first) * W);
-        visit(first * W, (end - first) * W, labels);
+            nearest_of_panels<D, T, 1>(points.panel(p), book, labels + (p - first) * W,
+                                       scores + (p - first) * W);
+        if constexpr (std::is_invocable_v<Visit, std::int64_t, std::int64_t, const T*, const T*>)
+            visit(first * W, (end - first) * W, labels, scores);
+        else
+            visit(first * W, (end - first) * W, labels);
     }
 }
 
 // Calls visit(first, count, labels) for the points, some at a time: labels[0 .. count) are the
-// nearest centres of points first .. first + count, padding included.
+// nearest centres of points first .. first + count, padding included. A fourth argument, if there is
+// one, has their scores.
 template <class T, class Visit>
 void for_nearest(const Points<T>& points, const Codebook<T>& book, const StopFlag& stop,
                  Visit&& visit) {

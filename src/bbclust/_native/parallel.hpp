@@ -35,7 +35,8 @@ private:
 
 // Runs body(job, thread) for every job. Jobs are handed out in order to whichever thread is free,
 // so results must not depend on the thread. The calling thread computes nothing: it asks
-// `interrupted` twenty times a second, and ends the work when the answer is yes.
+// `interrupted` twenty times a second, and ends the work when the answer is yes. Inside of such a job
+// somebody asks already: `interrupted` is null then, and one thread is that of the caller.
 inline void parallel_for(std::int64_t n_jobs, int n_threads, StopFlag& stop,
                          const InterruptCheck& interrupted,
                          const std::function<void(std::int64_t, int)>& body) {
@@ -46,6 +47,10 @@ inline void parallel_for(std::int64_t n_jobs, int n_threads, StopFlag& stop,
     const int n_workers =
         static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(n_threads, n_jobs)));
     int running = n_workers;
+    if (!interrupted && n_workers == 1) {
+        for (std::int64_t job = 0; job < n_jobs; ++job) body(job, 0);
+        return;
+    }
 
     auto work = [&](int thread) {
         try {
@@ -77,7 +82,7 @@ inline void parallel_for(std::int64_t n_jobs, int n_threads, StopFlag& stop,
                 std::cv_status::no_timeout)
                 continue;
             lock.unlock();
-            if (interrupted()) stop.raise();
+            if (interrupted && interrupted()) stop.raise();
             lock.lock();
         }
     }

@@ -34,71 +34,63 @@ struct ReferencePlan {
     }
 };
 
-// A random sample of the rows, whose own order may mean something: the largest there is room for.
-// It ends with a whole panel and need not be closed.
-template <class T>
-Panels<T> sample_rows(const ReferencePlan<T>& plan) {
-    std::int64_t size = plan.smallest_sample();
-    while (plan.has_room_for(StartPolicy::growth * size)) size *= StartPolicy::growth;
-    Stream random(plan.start(last_start));
-    Panels<T> sample;
-    sample.reserve(size, plan.d);
-    for (std::int64_t t = 0; t < size; ++t) {
-        const std::int64_t i =
-            static_cast<std::int64_t>(random.uniform() * static_cast<double>(plan.n));
-        sample.append(plan.rows + i * plan.d, static_cast<T>(plan.weights[i]));
-    }
-    return sample;
-}
-
-// All starts on a sample; those that are worth it go on to all points.
-template <class T>
-Lloyd<T> best_by_sample(const ReferencePlan<T>& plan, const Points<T>& points,
-                        const InterruptCheck& interrupted) {
-    const Panels<T> sample = sample_rows(plan);
-    KMeans<T> kmeans(plan.K, plan.lloyd);
-    StopFlag stop;
-    parallel_for(1, 1, stop, interrupted, [&](std::int64_t, int) {
-        kmeans.begin(points, sample.view(), plan.smallest_sample());
-        for (int start = 0; start < plan.n_starts; ++start)
-            kmeans.start_from_seeding(plan.start(start), stop);
-        kmeans.end(stop);
-    });
-    return kmeans.best();
+// Seedings on samples; those that are worth it go on to all points.
+template <class T, class S>
+Lloyd<S> best_by_samples(const ReferencePlan<T>& plan, const Points<S>& points,
+                         const LloydSettings& settings, const StopFlag& stop) {
+    Starts<S> starts(plan.K);
+    starts.begin(points, plan.smallest_sample(), settings);
+    for (int start = 0; start < plan.n_starts; ++start)
+        starts.start_from_seeding(plan.start(start), stop);
+    return std::move(starts.end(std::is_same_v<S, T>, stop));
 }
 
 // Every start on all points, to its end, shared out among threads.
-template <class T>
-Lloyd<T> best_by_all_points(const ReferencePlan<T>& plan, const Points<T>& points, int n_threads,
-                            const InterruptCheck& interrupted) {
+template <class T, class S>
+Lloyd<S> best_by_all_points(const ReferencePlan<T>& plan, const Points<S>& points,
+                            const LloydSettings& settings, int n_threads, StopFlag& stop) {
     n_threads = std::min(n_threads, plan.n_starts);
-    std::vector<KMeans<T>> workers(n_threads, KMeans<T>(plan.K, plan.lloyd));
+    std::vector<Starts<S>> workers(n_threads, Starts<S>(plan.K));
     std::mutex mutex;
     std::int64_t winner = -1;
-    Lloyd<T> best;
-    StopFlag stop;
-    parallel_for(plan.n_starts, n_threads, stop, interrupted, [&](std::int64_t start, int thread) {
-        KMeans<T>& kmeans = workers[thread];
-        kmeans.begin(points);
-        kmeans.start_from_seeding(plan.start(start), stop);
-        const double inertia = kmeans.best().inertia;
+    Lloyd<S> best;
+    parallel_for(plan.n_starts, n_threads, stop, nullptr, [&](std::int64_t start, int thread) {
+        Starts<S>& starts = workers[thread];
+        starts.begin(points, points.n, settings);
+        starts.start_from_seeding(plan.start(start), stop);
+        const Lloyd<S>& found = starts.end(std::is_same_v<S, T>, stop);
         std::lock_guard<std::mutex> lock(mutex);
-        if (winner < 0 || inertia < best.inertia || (inertia == best.inertia && start < winner)) {
+        if (winner < 0 || found.inertia < best.inertia ||
+            (found.inertia == best.inertia && start < winner)) {
             winner = start;
-            best = kmeans.best();
+            best = found;
         }
     });
-    best.polish(points, total_square(points), stop);
     return best;
 }
 
 template <class T>
 Lloyd<T> find_reference(const ReferencePlan<T>& plan, int n_threads,
                         const InterruptCheck& interrupted) {
-    const Panels<T> points = make_panels(plan.rows, plan.weights, plan.n, plan.d);
-    return plan.has_room_for(plan.smallest_sample())
-               ? best_by_sample(plan, points.view(), interrupted)
-               : best_by_all_points(plan, points.view(), n_threads, interrupted);
+    Lloyd<T> reference;
+    StopFlag stop;
+    parallel_for(1, 1, stop, interrupted, [&](std::int64_t, int) {
+        const Panels<T> points = make_panels(plan.rows, plan.weights, plan.n, plan.d);
+        Lloyd<float> in_single;
+        Lloyd<double> in_double;
+        const auto search = [&]<class S>(const Points<S>& here, double, const LloydSettings& settings) -> Lloyd<S>& {
+            Lloyd<S>* found;
+            if constexpr (std::is_same_v<S, float>) found = &in_single;
+            else found = &in_double;
+            *found = plan.has_room_for(plan.smallest_sample())
+                         ? best_by_samples(plan, here, settings, stop)
+                         : best_by_all_points(plan, here, settings, n_threads, stop);
+            return *found;
+        };
+        SingleFirst<T> precision;
+        reference = std::move(precision.find(points.view(), plan.K, plan.lloyd, stop, search));
+    });
+    return reference;
 }
 
 }  // namespace bbclust

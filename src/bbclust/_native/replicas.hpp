@@ -99,14 +99,18 @@ public:
     }
 
 private:
-    // Calls f(row, label) for the points of the replica that are rows of the table and take part.
-    template <class F>
-    void for_drawn_rows(F&& f) const {
+    // Calls f(row, label) for the points of the replica that are rows of the table and take part. What
+    // it reads of a row, fetch(row) asks for in advance.
+    template <class Fetch, class F>
+    void for_drawn_rows(Fetch&& fetch, F&& f) const {
+        constexpr std::int64_t ahead = 32;
         const Points<T> points = replica_.panels.view();
         const std::int32_t* row = replica_.row.data();
         const T* labels = found_.labels;
-        for (std::int64_t i = 0; i < points.n; ++i)
+        for (std::int64_t i = 0; i < points.n; ++i) {
+            if (i + ahead < points.n && row[i + ahead] >= 0) fetch(row[i + ahead]);
             if (row[i] >= 0 && points.weights[i] > 0) f(row[i], static_cast<int>(labels[i]));
+        }
     }
 
     // Clusters of the replica onto those of the reference; the margin.
@@ -144,7 +148,7 @@ private:
             for (std::int64_t e = 0; e < plan_.n_evaluation; ++e)
                 count(plan_.evaluation_rows[e], static_cast<int>(evaluation_labels_[e]));
         else
-            for_drawn_rows(count);
+            for_drawn_rows([this](std::int64_t row) { prefetch(plan_.reference_labels + row); }, count);
         return n_points;
     }
 
@@ -185,8 +189,12 @@ private:
         }
         std::fill_n(kept, plan_.n_evaluation, std::int16_t(-1));
         const std::int32_t* slot = evaluation_.slot.data();
-        for_drawn_rows([&, K = plan_.K, votes = plan_.count_votes ? votes_ : nullptr](
-                           std::int64_t row, int found) {
+        const auto fetch = [this, slot](std::int64_t row) {
+            if (plan_.count_votes) prefetch(votes_ + row * plan_.K);
+            prefetch(slot + row);
+        };
+        for_drawn_rows(fetch, [&, K = plan_.K, votes = plan_.count_votes ? votes_ : nullptr](
+                                  std::int64_t row, int found) {
             const int label = aligned[found];
             if (votes) ++votes[row * K + label];
             if (slot[row] >= 0) kept[slot[row]] = static_cast<std::int16_t>(label);

@@ -4,6 +4,7 @@
 // so the width is a compile-time constant and nothing here is decided at run time.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -167,6 +168,87 @@ inline std::uint32_t differing_lanes(const T* a, const T* b) {
 #endif
 }
 
+// Bit i is set where lane i of a stored register is less.
+template <class T>
+inline std::uint32_t lanes_less(const T* a, const Pack<T>& b) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4)
+        return _mm512_cmp_ps_mask(_mm512_loadu_ps(a), (__m512)b, _CMP_LT_OQ);
+    else
+        return _mm512_cmp_pd_mask(_mm512_loadu_pd(a), (__m512d)b, _CMP_LT_OQ);
+#elif defined(__AVX2__)
+    if constexpr (sizeof(T) == 4)
+        return static_cast<std::uint32_t>(
+            _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(a), (__m256)b, _CMP_LT_OQ)));
+    else
+        return static_cast<std::uint32_t>(
+            _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(a), (__m256d)b, _CMP_LT_OQ)));
+#else
+    std::uint32_t less = 0;
+    for (int i = 0; i < lanes<T>; ++i) less |= static_cast<std::uint32_t>(a[i] < b[i]) << i;
+    return less;
+#endif
+}
+
+template <class T>
+inline Pack<T> square_root(const Pack<T>& a) {
+    T part[lanes<T>];
+    store(part, a);
+    for (int i = 0; i < lanes<T>; ++i) part[i] = std::sqrt(part[i]);
+    return load(part);
+}
+
+#if defined(__GNUC__) || defined(__clang__)
+template <class T, int N>
+inline T least_of_halves(const void* numbers) {
+    typedef T Half __attribute__((vector_size(sizeof(T) * N / 2)));
+    Half low, high;
+    std::memcpy(&low, numbers, sizeof low);
+    std::memcpy(&high, static_cast<const char*>(numbers) + sizeof low, sizeof high);
+    low = low < high ? low : high;
+    if constexpr (N == 2)
+        return low[0];
+    else
+        return least_of_halves<T, N / 2>(&low);
+}
+template <class T>
+inline T least_of_lanes(const Pack<T>& a) {
+    return least_of_halves<T, lanes<T>>(&a);
+}
+#else
+template <class T>
+inline T least_of_lanes(const Pack<T>& a) {
+    T least = a[0];
+    for (int i = 1; i < lanes<T>; ++i) least = a[i] < least ? a[i] : least;
+    return least;
+}
+#endif
+
+// The least number in each of eight rows of one register.
+inline void least_of_eight_rows(const float* rows, float* out) {
+    constexpr int W = lanes<float>;
+#if defined(__AVX2__)
+    const auto row = [rows](int r) {
+        __m256 least = _mm256_loadu_ps(rows + r * W);
+        if constexpr (W == 16) least = _mm256_min_ps(least, _mm256_loadu_ps(rows + r * W + 8));
+        return least;
+    };
+    const auto two = [&](int r) {  // a0 b0 a1 b1 | a2 b2 a3 b3
+        const __m256 a = row(r), b = row(r + 1);
+        return _mm256_min_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+    };
+    const auto four = [&](int r) {  // a0 b0 c0 d0 | a1 b1 c1 d1
+        const __m256 a = two(r), b = two(r + 2);
+        return _mm256_min_ps(_mm256_shuffle_ps(a, b, 0x44), _mm256_shuffle_ps(a, b, 0xEE));
+    };
+    const __m256 a = four(0), b = four(4);
+    _mm256_storeu_ps(out, _mm256_min_ps(_mm256_permute2f128_ps(a, b, 0x20),
+                                        _mm256_permute2f128_ps(a, b, 0x31)));
+#else
+    for (int r = 0; r < 8; ++r) out[r] = least_of_lanes<float>(load(rows + r * W));
+#endif
+}
+
 // One register of T as registers of S, which is T itself or twice as long.
 template <class T, class S>
 inline void widen(const Pack<T>& from, Pack<S> (&to)[sizeof(S) / sizeof(T)]) {
@@ -208,6 +290,24 @@ inline auto with_dimension(int d, F&& f) {
         case 7: return f(std::integral_constant<int, 7>{});
         case 8: return f(std::integral_constant<int, 8>{});
         default: return f(std::integral_constant<int, 0>{});
+    }
+}
+
+// Calls f(first, size) for tiles of up to six of `count` things, the size as a compile-time constant.
+// They are of equal size as far as possible: small ones wait for their sums.
+template <class F>
+inline void for_tiles(int count, F&& f) {
+    for (int k = 0, tiles = (count + 5) / 6; k < count; --tiles) {
+        const int size = (count - k + tiles - 1) / tiles;
+        switch (size) {
+            case 6: f(k, std::integral_constant<int, 6>{}); break;
+            case 5: f(k, std::integral_constant<int, 5>{}); break;
+            case 4: f(k, std::integral_constant<int, 4>{}); break;
+            case 3: f(k, std::integral_constant<int, 3>{}); break;
+            case 2: f(k, std::integral_constant<int, 2>{}); break;
+            case 1: f(k, std::integral_constant<int, 1>{}); break;
+        }
+        k += size;
     }
 }
 
