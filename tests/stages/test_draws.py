@@ -68,7 +68,8 @@ def test_replica_equals_the_oracle(table, kind, prior_weight, weighted, n_draws)
     for point, weight, (point0, weight0) in zip(
         replica.points[~from_data], replica.weights[~from_data], expected["prior"], strict=True
     ):
-        np.testing.assert_allclose(point, point0, rtol=tolerance, atol=tolerance)
+        # deviations from the mean are drawn in single precision
+        np.testing.assert_allclose(point, point0, rtol=2e-6, atol=2e-6)
         assert weight == pytest.approx(weight0, rel=tolerance)
 
 

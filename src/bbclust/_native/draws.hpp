@@ -34,15 +34,15 @@ struct Mixture {
     Buffer<float> factor_rows;  // (sum of ranks, stride), in the unit
     T unit = 1;
 
-    // What is random about a draw is computed in single precision, in a unit in which the factors are at
-    // most one: a power of two, by which nothing is rounded.
+    // What is random about a draw is computed in single precision, in a unit in which the factors are
+    // below two: a power of two, by which nothing is rounded.
     void set_rows(const double* from_means, const double* from, int d) {
         constexpr int W = lanes<float>;
         stride = (d + W - 1) / W * W;
         const std::int64_t rows = offsets[n_components];
         double largest = 0;
         for (std::int64_t e = 0; e < rows * d; ++e) largest = std::max(largest, std::fabs(from[e]));
-        unit = static_cast<T>(largest > 0 ? std::exp2(std::ceil(std::log2(largest))) : 1.0);
+        unit = static_cast<T>(largest > 0 ? std::exp2(std::floor(std::log2(largest))) : 1.0);
         means.assign(n_components * stride, T(0));
         for (std::int64_t j = 0; j < n_components; ++j)
             for (int f = 0; f < d; ++f) means[j * stride + f] = static_cast<T>(from_means[j * d + f]);

@@ -112,7 +112,7 @@ public:
 
     // The nearest centres of all points. True if any changed.
     bool assign(const StopFlag& stop) {
-        return with_dimension(d_, [&](auto D) { return assign_in<D()>(stop); });
+        return with_dimension_if_single<T>(d_, [&](auto D) { return assign_in<D()>(stop); });
     }
 
     // The means of the final labels and their inertia. Sums that have had points added and taken away

@@ -58,7 +58,7 @@ public:
         panels_.n = points.n;
         order_.resize(points.n);
         sorted_labels_.resize(points.padded());
-        with_dimension(d, [&](auto D) {
+        with_dimension_if_single<T>(d, [&](auto D) {
             const int d = D() ? D() : points.d;
             for (std::int64_t i = 0; i < points.n; ++i) {
                 const std::int64_t to = next_[static_cast<int>(labels[i])]++;

@@ -22,7 +22,7 @@ public:
     void begin(const Points<T>& points) {
         points_ = points;
         closest_.resize(points.padded());
-        with_dimension(points.d, [&](auto D) { take_norms<D()>(); });
+        with_dimension_if_single<T>(points.d, [&](auto D) { take_norms<D()>(); });
         sum_amounts(weights_, [](std::int64_t) { return broadcast(T(1)); });
     }
 
@@ -129,7 +129,7 @@ private:
         for (int t = 0; t < n_trials; ++t)
             for (int f = 0; f < d; ++f) candidates_[t * d + f] = points_.point(chosen_[t])[f * W];
         trial_costs_.assign(n_trials, 0.0);
-        with_dimension(d, [&](auto D) {
+        with_dimension_if_single<T>(d, [&](auto D) {
             for (std::int64_t c = 0; c < n_chunks(); ++c) {  // a chunk stays in cache for all
                 if (c % 8 == 0) stop.check();
                 for_tiles(n_trials, [&](int t, auto tile) { try_candidates<D(), tile()>(c, t); });

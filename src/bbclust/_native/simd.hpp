@@ -293,6 +293,15 @@ inline auto with_dimension(int d, F&& f) {
     }
 }
 
+// The same where searches run, which is in single precision: others have the general code only.
+template <class T, class F>
+inline auto with_dimension_if_single(int d, F&& f) {
+    if constexpr (std::is_same_v<T, float>)
+        return with_dimension(d, f);
+    else
+        return f(std::integral_constant<int, 0>{});
+}
+
 // Calls f(first, size) for tiles of up to six of `count` things, the size as a compile-time constant.
 // They are of equal size as far as possible: small ones wait for their sums.
 template <class F>

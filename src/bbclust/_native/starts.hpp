@@ -57,55 +57,15 @@ public:
     explicit Starts(int K) : K_(K) {}
 
     // Take these points. Seedings begin on samples of the given size if there are points enough.
-    void begin(const Points<T>& points, std::int64_t sample_size, const LloydSettings& settings) {
-        points_ = points;
-        settings_ = settings;
-        square_ = total_square(points);
-        sample_size_ = sample_size;
-        sampled_ = StartPolicy::points_per_sampled * sample_size <= points.n;
-        n_seedings_ = 0;
-        best_.inertia = repeated_.inertia = std::numeric_limits<double>::infinity();
-        sorted_ = false;
-        whole_.begin(points, square_, K_);
-        if (!sampled_) seeder_.begin(points);
-    }
+    void begin(const Points<T>& points, std::int64_t sample_size, const LloydSettings& settings);
 
     // From centres near which a partition is expected, before all other starts.
-    void start_from(const double* centers, const StopFlag& stop) {
-        candidate_.set(centers, K_, points_.d, K_);
-        if (sampled_) sort(stop);
-        run_on_all(0, stop);
-    }
+    void start_from(const double* centers, const StopFlag& stop);
 
-    void start_from_seeding(const Key& key, const StopFlag& stop) {
-        Stream random(key);
-        if (!sampled_) {
-            seed(points_, square_, random, stop);
-            part_.run(settings_, stop, [](double, double) { return false; });
-            if (part_.inertia < best_.inertia) {
-                std::swap(part_, whole_);
-                remember(0);
-            }
-            return;
-        }
-        climb_through_samples(random, stop);
-    }
+    void start_from_seeding(const Key& key, const StopFlag& stop);
 
     // The run that led to the best partition, which is made exact if it is final.
-    Lloyd<T>& end(bool final, const StopFlag& stop) {
-        if (sampled_) {
-            whole_.jump(best_.centers);
-            whole_.assign(stop);
-        }
-        if (final) {
-            whole_.polish(stop);
-            best_.inertia = whole_.inertia;
-        }
-        if (sorted_) sorter_.undo(whole_.labels);
-        whole_.inertia = best_.inertia;
-        whole_.n_iter = best_.n_iter;
-        return whole_;
-    }
+    Lloyd<T>& end(bool final, const StopFlag& stop);
 
 private:
     struct Best {
@@ -299,5 +259,59 @@ private:
     Codebook<T> book_;
     Buffer<T> costs_, costs_of_best_;
 };
+
+// What the class is used by stands outside of it: it is compiled once for all units that use it.
+
+template <class T>
+void Starts<T>::begin(const Points<T>& points, std::int64_t sample_size, const LloydSettings& settings) {
+    points_ = points;
+    settings_ = settings;
+    square_ = total_square(points);
+    sample_size_ = sample_size;
+    sampled_ = StartPolicy::points_per_sampled * sample_size <= points.n;
+    n_seedings_ = 0;
+    best_.inertia = repeated_.inertia = std::numeric_limits<double>::infinity();
+    sorted_ = false;
+    whole_.begin(points, square_, K_);
+    if (!sampled_) seeder_.begin(points);
+}
+
+template <class T>
+void Starts<T>::start_from(const double* centers, const StopFlag& stop) {
+    candidate_.set(centers, K_, points_.d, K_);
+    if (sampled_) sort(stop);
+    run_on_all(0, stop);
+}
+
+template <class T>
+void Starts<T>::start_from_seeding(const Key& key, const StopFlag& stop) {
+    Stream random(key);
+    if (!sampled_) {
+        seed(points_, square_, random, stop);
+        part_.run(settings_, stop, [](double, double) { return false; });
+        if (part_.inertia < best_.inertia) {
+            std::swap(part_, whole_);
+            remember(0);
+        }
+        return;
+    }
+    climb_through_samples(random, stop);
+}
+
+template <class T>
+Lloyd<T>& Starts<T>::end(bool final, const StopFlag& stop) {
+    if (sampled_) {
+        whole_.jump(best_.centers);
+        whole_.assign(stop);
+    }
+    if (final) {
+        whole_.polish(stop);
+        best_.inertia = whole_.inertia;
+    }
+    if (sorted_) sorter_.undo(whole_.labels);
+    whole_.inertia = best_.inertia;
+    whole_.n_iter = best_.n_iter;
+    return whole_;
+}
 
 }  // namespace bbclust

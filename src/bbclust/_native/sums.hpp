@@ -56,7 +56,7 @@ public:
                       : add_clusters<T>(points, labels, p, end, 0, K_);
                 p = end;
             } else {
-                with_dimension(d_, [&](auto D) {
+                with_dimension_if_single<T>(d_, [&](auto D) {
                     for (std::int64_t i = p * W; i < std::min((p + 1) * W, points.n); ++i)
                         add_point<D()>(points, i, static_cast<int>(labels[i]));
                 });

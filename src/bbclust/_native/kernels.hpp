@@ -1,0 +1,212 @@
+// The functions of the data as functions of Python, for one type of number: each has a unit of its own,
+// so that they are compiled side by side.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+#include "draws.hpp"
+#include "kmeans.hpp"
+#include "normals.hpp"
+#include "reference.hpp"
+#include "replicas.hpp"
+#include "voting.hpp"
+
+namespace bbclust {
+
+// In double precision from words, in single precision from halves of words.
+template <class T>
+void standard_normals(Key key, Out<T, 1> values /* OUT */) {
+    using Part = std::conditional_t<std::is_same_v<T, double>, std::uint64_t, std::uint32_t>;
+    constexpr std::int64_t per_block = parts_per_block<Part>;
+    const std::int64_t n = length(values), n_blocks = (n + per_block - 1) / per_block;
+    std::vector<Part> parts(n_blocks * per_block);
+    philox_blocks(key, 0, n_blocks, parts.data());
+    normals_from(parts.data(), n, values.data());
+}
+
+// --- replicas -----------------------------------------------------------------------------------
+
+// Binds body(plan, ...): what says how replicas are drawn comes first in Python, one by one.
+template <class T, class Result, class... More, class... Names>
+void def_on_draws(nb::module_& m, const char* name, Result (*body)(DrawPlan<T>, More...),
+                  const Names&... names) {
+    m.def(name,
+          [body](std::uint64_t seed, int resampling, int weighting, std::int64_t n_draws,
+                 double prior_weight, In<T, 2> rows, MaybeIn<double, 1> row_weights,
+                 MaybeIn<double, 1> row_cumulative, std::int64_t n_whole,
+                 MaybeIn<std::int64_t, 1> row_numbers, In<double, 1> mixture_cumulative,
+                 In<double, 2> mixture_means, In<double, 2> factor_rows,
+                 In<std::int64_t, 1> factor_offsets, More... more) {
+              DrawPlan<T> plan;
+              plan.seed = seed;
+              plan.resampling = static_cast<Resampling>(resampling);
+              plan.weighting = static_cast<Weighting>(weighting);
+              plan.n_draws = n_draws;
+              plan.prior_weight = prior_weight;
+              plan.rows = rows.data();
+              plan.n = length(rows);
+              plan.d = extent(rows, 1);
+              plan.row_weights = pointer(row_weights);
+              plan.row_cumulative = pointer(row_cumulative);
+              plan.n_whole = n_whole;
+              plan.row_numbers = pointer(row_numbers);
+              plan.mixture.n_components = extent(mixture_cumulative, 0);
+              plan.mixture.cumulative = mixture_cumulative.data();
+              plan.mixture.offsets = factor_offsets.data();
+              plan.mixture.set_rows(mixture_means.data(), factor_rows.data(),
+                                    extent(mixture_means, 1));
+              return body(std::move(plan), more...);
+          },
+          "seed"_a, "resampling"_a, "weighting"_a, "n_draws"_a, "prior_weight"_a, as_is("rows"),
+          "row_weights"_a.none(), "row_cumulative"_a.none(), "n_whole"_a, "row_numbers"_a.none(),
+          "mixture_cumulative"_a, "mixture_means"_a, "factor_rows"_a, "factor_offsets"_a, names...);
+}
+
+// Points, weights and rows.
+template <class T>
+nb::tuple draw_replica(DrawPlan<T> plan, MaybeIn<T, 2> given, std::int64_t replica) {
+    Replica<T> drawn;
+    const double operations = 100.0 * static_cast<double>(std::max(plan.n, plan.n_draws)) * plan.d;
+    interruptible(operations, [&](const StopFlag& stop) {
+        Drawer<T>(plan).draw(replica, pointer(given), stop, drawn);
+    });
+    const Points<T> view = drawn.panels.view();
+    const std::size_t n = static_cast<std::size_t>(view.n), d = static_cast<std::size_t>(view.d);
+    std::vector<T> points(n * d);
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t f = 0; f < d; ++f)
+            points[i * d + f] = view.point(static_cast<std::int64_t>(i))[f * lanes<T>];
+    return nb::make_tuple(
+        to_numpy(std::move(points), {n, d}),
+        to_numpy(std::vector<double>(view.weights, view.weights + n), {n}),
+        to_numpy(std::vector<std::int64_t>(drawn.row.begin(), drawn.row.end()), {n}));
+}
+
+template <class T>
+void run_kmeans_replicas(DrawPlan<T> draws, MaybeIn<T, 2> given,
+                         MaybeIn<std::int64_t, 1> given_offsets, In<double, 2> reference_centers,
+                         In<std::int32_t, 1> reference_labels, bool vote_on_all,
+                         In<std::int64_t, 1> evaluation_rows, int n_init, int max_iter,
+                         double tolerance, std::int64_t first, int n_threads,
+                         Out<std::int32_t, 2> votes /* IN, OUT */, Out<double, 3> centers /* OUT */,
+                         Out<std::uint8_t, 2> occupied /* OUT */, Out<double, 1> margin /* OUT */,
+                         Out<double, 1> inertia /* OUT */, Out<std::int32_t, 1> n_iter /* OUT */,
+                         Out<std::int16_t, 2> evaluation_labels /* OUT */) {
+    ReplicaPlan<T> plan;
+    plan.draws = std::move(draws);
+    plan.given = {pointer(given), pointer(given_offsets)};
+    plan.K = extent(reference_centers, 0);
+    plan.reference_centers = reference_centers.data();
+    plan.reference_labels = reference_labels.data();
+    plan.vote_on_all = vote_on_all;
+    plan.count_votes = votes.shape(0) > 0;
+    plan.evaluation_rows = evaluation_rows.data();
+    plan.n_evaluation = length(evaluation_rows);
+    const KMeans<T> kmeans(plan.K, {max_iter, tolerance}, n_init);
+    const ReplicaResults results{votes.data(),   centers.data(), occupied.data(),
+                                 margin.data(),  inertia.data(), n_iter.data(),
+                                 evaluation_labels.data()};
+    without_gil([&](const InterruptCheck& interrupted) {
+        run_replicas(plan, kmeans, first, length(margin), n_threads, interrupted, results);
+    });
+}
+
+// --- k-means ------------------------------------------------------------------------------------
+
+template <class T>
+Panels<T> panels_of(const In<T, 2>& rows, const In<double, 1>& weights) {
+    return make_panels(rows.data(), weights.data(), length(rows), extent(rows, 1));
+}
+
+// Inertia and iterations; the partition is written to the arrays.
+template <class T>
+nb::tuple publish(const Lloyd<T>& run, std::int64_t n, Out<double, 2>& centers,
+                  Out<std::int32_t, 1>& labels) {
+    std::copy(run.centers.values.begin(), run.centers.values.end(), centers.data());
+    std::transform(run.labels.begin(), run.labels.begin() + n, labels.data(),
+                   [](T label) { return static_cast<std::int32_t>(label); });
+    return nb::make_tuple(run.inertia, run.n_iter);
+}
+
+template <class T>
+int seed_centers(In<T, 2> rows, In<double, 1> weights, std::uint64_t seed, std::uint64_t stage,
+                 std::uint64_t start, std::uint64_t replica, Out<double, 2> centers /* OUT */) {
+    int found = 0;
+    const double operations = 10.0 * static_cast<double>(centers.size()) * length(rows);
+    interruptible(operations, [&](const StopFlag& stop) {
+        const Panels<T> points = panels_of<T>(rows, weights);
+        Stream random(make_key(seed, static_cast<Stage>(stage), start, replica));
+        Seeder<T> seeder;
+        seeder.begin(points.view());
+        Buffer<T> labels(points.padded());
+        found = seeder.seed(extent(centers, 0), random, stop, centers.data(), labels.data());
+    });
+    return found;
+}
+
+// On all points, however many.
+template <class T>
+nb::tuple lloyd(In<T, 2> rows, In<double, 1> weights, Out<double, 2> centers /* IN, OUT */,
+                int max_iter, double tolerance, Out<std::int32_t, 1> labels /* OUT */) {
+    Lloyd<T> run;
+    const double operations = 100.0 * static_cast<double>(centers.size()) * length(rows);
+    interruptible(operations, [&](const StopFlag& stop) {
+        const Panels<T> points = panels_of<T>(rows, weights);
+        run.begin(points.view(), total_square(points.view()), extent(centers, 0));
+        run.centers.set(centers.data(), extent(centers, 0), extent(rows, 1), extent(centers, 0));
+        run.run({max_iter, tolerance}, stop, [](double, double) { return false; });
+        run.polish(stop);
+    });
+    return publish(run, length(rows), centers, labels);
+}
+
+template <class T>
+nb::tuple kmeans(In<T, 2> rows, In<double, 1> weights, std::uint64_t seed, int n_starts,
+                 int max_iter, double tolerance, int n_threads, Out<double, 2> centers /* OUT */,
+                 Out<std::int32_t, 1> labels /* OUT */) {
+    const ReferencePlan<T> plan{seed,           rows.data(),         weights.data(),
+                                length(rows),   extent(rows, 1),     extent(centers, 0),
+                                n_starts,       {max_iter, tolerance}};
+    Lloyd<T> best;
+    without_gil([&](const InterruptCheck& interrupted) {
+        best = find_reference(plan, n_threads, interrupted);
+    });
+    return publish(best, plan.n, centers, labels);
+}
+
+// --- votes --------------------------------------------------------------------------------------
+
+template <class T>
+void vote_by_centers_on_rows(In<T, 2> rows, In<double, 3> centers, In<std::uint8_t, 2> occupied,
+                             int n_threads, Out<std::int32_t, 2> votes /* IN, OUT */) {
+    without_gil([&](const InterruptCheck& interrupted) {
+        vote_by_centers(rows.data(), length(rows), extent(rows, 1), centers.data(), occupied.data(),
+                        length(centers), extent(centers, 1), n_threads, interrupted, votes.data());
+    });
+}
+
+template <class T>
+void bind_kernels(nb::module_& m) {
+    def_on_stream(m, "standard_normals", &standard_normals<T>, as_is("values"));
+    def_on_draws(m, "draw_replica", &draw_replica<T>, as_is("given").none(), "replica"_a);
+    def_on_draws(m, "run_replicas", &run_kmeans_replicas<T>, as_is("given").none(),
+                 "given_offsets"_a.none(), "reference_centers"_a, "reference_labels"_a,
+                 "vote_on_all"_a, "evaluation_rows"_a, "n_init"_a, "max_iter"_a, "tolerance"_a,
+                 "first"_a, "n_threads"_a, as_is("votes"), as_is("centers"), as_is("occupied"),
+                 as_is("margin"), as_is("inertia"), as_is("n_iter"), as_is("evaluation_labels"));
+    m.def("seed_centers", &seed_centers<T>, as_is("rows"), "weights"_a, "seed"_a, "stage"_a,
+          "start"_a, "replica"_a, as_is("centers"));
+    m.def("lloyd", &lloyd<T>, as_is("rows"), "weights"_a, as_is("centers"), "max_iter"_a,
+          "tolerance"_a, as_is("labels"));
+    m.def("kmeans", &kmeans<T>, as_is("rows"), "weights"_a, "seed"_a, "n_starts"_a, "max_iter"_a,
+          "tolerance"_a, "n_threads"_a, as_is("centers"), as_is("labels"));
+    m.def("vote_by_centers", &vote_by_centers_on_rows<T>, as_is("rows"), "centers"_a, "occupied"_a,
+          "n_threads"_a, as_is("votes"));
+}
+
+}  // namespace bbclust
