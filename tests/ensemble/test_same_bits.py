@@ -262,11 +262,14 @@ def test_same_bits_in_another_process(isa, by_isa, tmp_path):
 
 @pytest.mark.parametrize("isa", AVAILABLE[1:])
 def test_instruction_sets_agree_to_rounding(isa, by_isa):
-    """Labels change only where a point is as near to two centres as a rounding."""
+    """Labels change only where a point is as near to two centres as a rounding.
+
+    Deviations of draws from the prior are rounded to single precision.
+    """
     mine, portable = by_isa[isa], by_isa["portable"]
     for name in ("iris", "all", "rubin", "resample", "apart"):
         np.testing.assert_allclose(
-            mine[f"{name}_centers"], portable[f"{name}_centers"], rtol=1e-9, err_msg=name
+            mine[f"{name}_centers"], portable[f"{name}_centers"], rtol=1e-6, atol=1e-6, err_msg=name
         )
         np.testing.assert_array_equal(
             mine[f"{name}_memberships"], portable[f"{name}_memberships"], err_msg=name

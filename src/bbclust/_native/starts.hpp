@@ -103,8 +103,8 @@ private:
             n_iter += part_.n_iter;
             candidate_ = part_.centers;
             if (!ended && clearly_worse(sample, stop)) return;
-            if (has_best() && !last && is_same_partition()) {
-                approach_best(size);
+            if (has_best() && !last && is_same_partition(stop)) {
+                approach_best(size, stop);
                 break;
             }
             if (last) break;
@@ -142,7 +142,7 @@ private:
     // From the candidate.
     void run_on_all(int n_iter_before, const StopFlag& stop) {
         if (has_best()) {
-            put_in_order(whole_.centers, candidate_);
+            put_in_order(whole_.centers, stop, candidate_);
             whole_.jump(candidate_);
         } else {
             whole_.centers = candidate_;
@@ -157,11 +157,12 @@ private:
     }
 
     // So that each centre has the number of one that is near.
-    void put_in_order(const Centers& like, Centers& centers) const {
+    void put_in_order(const Centers& like, const StopFlag& stop, Centers& centers) const {
         const int d = points_.d;
         Centers ordered = centers;
         std::vector<std::uint8_t> used(K_, 0);
         for (int k = 0; k < K_; ++k) {
+            stop.check();
             double least = std::numeric_limits<double>::infinity();
             int nearest = -1;
             for (int j = 0; j < K_; ++j) {
@@ -206,15 +207,16 @@ private:
     }
 
     // Has the candidate led to the same place as the best, on the same sample?
-    bool is_same_partition() {
+    bool is_same_partition(const StopFlag& stop) {
         const int d = points_.d;
         const auto& in_use = candidate_.in_use;
         const Centers& best = repeated_.centers;
         if (std::find(in_use.begin(), in_use.end(), 0) != in_use.end() || best.in_use != in_use)
             return false;
-        put_in_order(best, candidate_);
+        put_in_order(best, stop, candidate_);
         const auto at = [d](const Centers& centers, int k) { return &centers.values[k * d]; };
         for (int k = 0; k < K_; ++k) {
+            stop.check();
             const double apart = squared_distance(at(candidate_, k), at(best, k), d);
             for (int j = 0; j < K_; ++j) {
                 const double between = squared_distance(at(best, k), at(best, j), d);
@@ -226,8 +228,8 @@ private:
 
     // The optimum of a sample is away from that of all points by an amount that falls with the root of
     // its size: the candidate goes as near as that of another sample of as many points would be.
-    void approach_best(std::int64_t size) {
-        put_in_order(best_.centers, candidate_);
+    void approach_best(std::int64_t size, const StopFlag& stop) {
+        put_in_order(best_.centers, stop, candidate_);
         const double nearer =
             std::sqrt(static_cast<double>(size) / static_cast<double>(points_.n));
         for (std::size_t e = 0; e < candidate_.values.size(); ++e) {
