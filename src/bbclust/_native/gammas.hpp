@@ -96,7 +96,7 @@ private:
         const double v = root * root * root;
         const double safe = v > 0 ? v : 1.0;
         const bool passes = log_of(u) < 0.5 * x * x + d * (1.0 - v + log_of(safe));
-        return passes & (v > 0) ? d * v : 0.0;
+        return (passes & (v > 0)) ? d * v : 0.0;
     }
 
     double try_again(double shape, std::int64_t index) const {
