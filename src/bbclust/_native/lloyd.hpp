@@ -56,6 +56,7 @@ public:
         known_ = Known::nothing;
         settled_ = false;
         small_move_ = first_small_move;
+        worthwhile_share_ = Margins<T>::worthwhile_share(K_, d_);
     }
 
     // Labels have been written, and centers of which they are the nearest.
@@ -135,6 +136,8 @@ private:
     // Margins are worth their cost once centres move by this share of the spread of a cluster along
     // one axis; by less if that turns out to have been too early.
     static constexpr double first_small_move = 0.25;
+    // Of few centres and features all are looked at in no time.
+    static constexpr double least_share = 0.1;
 
     enum class Known { nothing, labels, margins };
 
@@ -157,7 +160,7 @@ private:
                     if (b % 64 == 0) stop.check();
                     if (!margins_.is_safe(b)) changed |= look_again<D>(b);
                 }
-                if (margins_.share_looked_at() > margins_.worthwhile_share()) {
+                if (margins_.share_looked_at() > worthwhile_share_) {
                     known_ = Known::labels;
                     small_move_ = 0.7 * last_move_;
                 }
@@ -253,7 +256,7 @@ private:
     }
 
     void begin_margins() {
-        margins_.begin(points_.n_panels(), K_, d_);
+        margins_.begin(points_.n_panels(), K_);
         known_ = Known::margins;
     }
 
@@ -340,7 +343,7 @@ private:
         }
         if constexpr (has_margins) {
             last_move_ = std::sqrt(moved * d_ / (total_square_ - gain()));
-            settled_ = last_move_ <= small_move_;
+            settled_ = last_move_ <= small_move_ && worthwhile_share_ > least_share;
             if (known_ == Known::margins) margins_.move(shifts_);
         }
         return total;
@@ -365,7 +368,7 @@ private:
     bool fresh_ = false;    // are the labels those of the present centres?
     bool settled_ = false;  // do the centres move but little?
     bool exact_ = false;    // are the sums fresh?
-    double small_move_ = first_small_move, last_move_ = 0;
+    double small_move_ = first_small_move, last_move_ = 0, worthwhile_share_ = 0;
     ClusterSums<T> sums_;
     Margins<T> margins_;
     Codebook<T> book_;

@@ -21,9 +21,8 @@ namespace bbclust {
 template <class T>
 class Margins {
 public:
-    void begin(std::int64_t n_panels, int K, int d) {
+    void begin(std::int64_t n_panels, int K) {
         K_ = K;
-        d_ = d;
         stride_ = (K + W - 1) / W * W;
         kept_.assign(static_cast<std::size_t>(n_panels) * stride_, T(0));
         own_path_then_.resize(n_panels);
@@ -103,9 +102,9 @@ public:
     // Up to which share of centres and panels looked at it is cheaper than to look at all without
     // margins. In multiplications of a register: to keep a margin costs about 7, to find out whether
     // any is lost 20, and both some 50 for a panel.
-    double worthwhile_share() const {
-        const double all = static_cast<double>(K_) * d_;
-        return (1.0 - 20.0 / all) / (1.0 + (7.0 * K_ + 34.0) / all);
+    static double worthwhile_share(int K, int d) {
+        const double all = static_cast<double>(K) * d;
+        return (1.0 - 20.0 / all) / (1.0 + (7.0 * K + 34.0) / all);
     }
 
     // Of all centres and panels, how many were looked at since this was last asked.
@@ -216,7 +215,7 @@ private:
         }
     }
 
-    int K_ = 0, d_ = 0, stride_ = 0;
+    int K_ = 0, stride_ = 0;
     Buffer<T> kept_;           // (panels, K filled up to whole registers), plus the path of the centre then
     Buffer<T> own_path_then_;  // (panels,)
     Buffer<T> norms_;          // (panels, W), squared, of the points
