@@ -126,8 +126,8 @@ def test_interrupted_additions_leave_the_model_as_it_was():
     model.set_params(callbacks=lambda done, total: heard.set())
 
     def press_ctrl_c():
-        if heard.wait(timeout=60):
-            os.kill(os.getpid(), signal.SIGINT)
+        heard.wait(timeout=60)
+        os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=press_ctrl_c, daemon=True)
     thread.start()

@@ -100,8 +100,8 @@ public:
     }
 
     // Up to which share of centres and panels looked at it is cheaper than to look at all without
-    // margins. In multiplications of a register: to keep a margin costs about 7, to find out whether
-    // any is lost 20, and both some 50 for a panel.
+    // margins. In multiplications of a register: for a panel, to find out whether any margin is lost costs
+    // about 20, to look again 34 besides, and to keep a margin 7.
     static double worthwhile_share(int K, int d) {
         const double all = static_cast<double>(K) * d;
         return (1.0 - 20.0 / all) / (1.0 + (7.0 * K + 34.0) / all);

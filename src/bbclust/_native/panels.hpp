@@ -72,9 +72,6 @@ struct Points {
 
     // First value of point i; its features are W apart.
     const T* point(std::int64_t i) const { return values + (i / W) * d * W + i % W; }
-
-    // The first `count` points, a multiple of sixteen so that no panel of any width is cut.
-    Points first(std::int64_t count) const { return {count, d, values, weights}; }
 };
 
 // A weighted set of points in memory of its own.

@@ -4,7 +4,6 @@
 // so the width is a compile-time constant and nothing here is decided at run time.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -117,34 +116,44 @@ inline void store(T* to, const Pack<T>& value) {
     std::memcpy(to, &value, sizeof value);
 }
 
-// Lanes added in pairs, halves first: one order for every compiler.
+// Lanes joined by op in pairs, halves first: one order for every compiler.
 #if defined(__GNUC__) || defined(__clang__)
-template <class T, int N>
-inline T sum_of_halves(const void* numbers) {
+template <class T, int N, class Op>
+inline T join_halves(const void* numbers, Op op) {
     typedef T Half __attribute__((vector_size(sizeof(T) * N / 2)));
     Half low, high;
     std::memcpy(&low, numbers, sizeof low);
     std::memcpy(&high, static_cast<const char*>(numbers) + sizeof low, sizeof high);
-    low = low + high;
+    low = op(low, high);
     if constexpr (N == 2)
         return low[0];
     else
-        return sum_of_halves<T, N / 2>(&low);
+        return join_halves<T, N / 2>(&low, op);
 }
-template <class T>
-inline double sum_of_lanes(const Pack<T>& a) {
-    return static_cast<double>(sum_of_halves<T, lanes<T>>(&a));
+template <class T, class Op>
+inline T join_lanes(const Pack<T>& a, Op op) {
+    return join_halves<T, lanes<T>>(&a, op);
 }
 #else
-template <class T>
-inline double sum_of_lanes(const Pack<T>& a) {
+template <class T, class Op>
+inline T join_lanes(const Pack<T>& a, Op op) {
     T part[lanes<T>];
     std::memcpy(part, &a, sizeof part);
     for (int half = lanes<T> / 2; half > 0; half /= 2)
-        for (int i = 0; i < half; ++i) part[i] += part[i + half];
-    return static_cast<double>(part[0]);
+        for (int i = 0; i < half; ++i) part[i] = op(part[i], part[i + half]);
+    return part[0];
 }
 #endif
+
+template <class T>
+inline double sum_of_lanes(const Pack<T>& a) {
+    return static_cast<double>(join_lanes<T>(a, [](auto low, auto high) { return low + high; }));
+}
+
+template <class T>
+inline T least_of_lanes(const Pack<T>& a) {
+    return join_lanes<T>(a, [](auto low, auto high) { return low < high ? low : high; });
+}
 
 // Bit i is set where lane i of two stored registers of labels differs.
 template <class T>
@@ -189,40 +198,6 @@ inline std::uint32_t lanes_less(const T* a, const Pack<T>& b) {
     return less;
 #endif
 }
-
-template <class T>
-inline Pack<T> square_root(const Pack<T>& a) {
-    T part[lanes<T>];
-    store(part, a);
-    for (int i = 0; i < lanes<T>; ++i) part[i] = std::sqrt(part[i]);
-    return load(part);
-}
-
-#if defined(__GNUC__) || defined(__clang__)
-template <class T, int N>
-inline T least_of_halves(const void* numbers) {
-    typedef T Half __attribute__((vector_size(sizeof(T) * N / 2)));
-    Half low, high;
-    std::memcpy(&low, numbers, sizeof low);
-    std::memcpy(&high, static_cast<const char*>(numbers) + sizeof low, sizeof high);
-    low = low < high ? low : high;
-    if constexpr (N == 2)
-        return low[0];
-    else
-        return least_of_halves<T, N / 2>(&low);
-}
-template <class T>
-inline T least_of_lanes(const Pack<T>& a) {
-    return least_of_halves<T, lanes<T>>(&a);
-}
-#else
-template <class T>
-inline T least_of_lanes(const Pack<T>& a) {
-    T least = a[0];
-    for (int i = 1; i < lanes<T>; ++i) least = a[i] < least ? a[i] : least;
-    return least;
-}
-#endif
 
 // The least number in each of eight rows of one register.
 inline void least_of_eight_rows(const float* rows, float* out) {

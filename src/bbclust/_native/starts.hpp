@@ -1,7 +1,7 @@
 // k-means from several starts: the lowest inertia wins, the earliest start among equals.
 //
-// Work is left out where it would find nothing, never where the outcome is open. On a thousand points or
-// fewer every start runs to its end. Of more:
+// Work is left out where it would find nothing, never where the outcome is open. On fewer points than
+// two of the smallest samples have, a thousand if clusters are few, every start runs to its end. Of more:
 // - A seeding runs on a fair sample first, each on one of its own, then on larger ones, and goes on from
 //   there on all points. It is dropped if it is clearly worse than the best on the same sample.
 // - A run that is farther above the best than it will still come down ends.
@@ -40,7 +40,7 @@ struct StartPolicy {
     // of the half way to the next.
     static constexpr double same = 0.1;
     // A run gains less with every iteration: one that is so many times its last gain above the best
-    // ends above it, or at best where others have led already.
+    // hardly ends below it. benchmarks/same_measure.py compares with runs that all go on.
     static constexpr double gains_left = 30.0;
     // The reference partition is looked for on samples so many times as large as a replica's, because
     // all else is measured by it, if there are so many times as many rows.
