@@ -149,7 +149,7 @@ def squared_distances(points, centers):
 
 
 def pick(amounts: np.ndarray, u: float) -> int:
-    """The point at share u: chunks of 1024 points, then columns (i mod 16), then down a column."""
+    """The point at share u: chunks of 256 points, then columns (i mod 16), then down a column."""
     left = u * amounts.sum()
 
     def descend(values):
@@ -164,10 +164,10 @@ def pick(amounts: np.ndarray, u: float) -> int:
             left -= value
         return last
 
-    chunks = [amounts[i : i + 1024] for i in range(0, len(amounts), 1024)]
+    chunks = [amounts[i : i + 256] for i in range(0, len(amounts), 256)]
     c = descend([chunk.sum() for chunk in chunks])
     column = descend([chunks[c][v::16].sum() for v in range(16)])
-    return 1024 * c + column + 16 * descend(chunks[c][column::16])
+    return 256 * c + column + 16 * descend(chunks[c][column::16])
 
 
 def seed_centers(points, weights, n_clusters, raw):

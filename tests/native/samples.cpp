@@ -19,9 +19,8 @@ Panels<float> panels_of(const float* values, const float* weights, std::int64_t 
 }  // namespace
 
 // Values and weights of sample `number`.
-extern "C" void sample(const float* values, const float* weights, std::int64_t n,
-                       std::int64_t size, bool in_blocks, int number, float* sampled_values,
-                       float* sampled_weights) {
+extern "C" void sample(const float* values, const float* weights, std::int64_t n, std::int64_t size,
+                       bool in_blocks, int number, float* sampled_values, float* sampled_weights) {
     const Panels<float> panels = panels_of(values, weights, n);
     Panels<float> memory;
     const Points<float> taken = take_sample(panels.view(), size, in_blocks, number, memory);

@@ -71,8 +71,8 @@ extern "C" void run_toy_replicas(
     const double* mixture_means, const double* factor_rows, const std::int64_t* factor_offsets,
     std::int64_t K, const double* reference_centers, const std::int32_t* reference_labels,
     std::int64_t vote_on_all, std::int64_t n_evaluation, const std::int64_t* evaluation_rows,
-    std::int64_t first, std::int64_t count, std::int64_t n_threads, std::int32_t* votes,
-    double* centers, std::uint8_t* occupied, double* margin, double* inertia, std::int32_t* n_iter,
+    std::int64_t first, std::int64_t count, std::int64_t n_threads, std::int32_t* votes, double* centers,
+    std::uint8_t* occupied, double* margin, double* inertia, std::int32_t* n_iter,
     std::int16_t* evaluation_labels) {
     ReplicaPlan<double> plan;
     plan.draws.seed = static_cast<std::uint64_t>(seed);
@@ -91,7 +91,7 @@ extern "C" void run_toy_replicas(
     plan.vote_on_all = vote_on_all != 0;
     plan.evaluation_rows = evaluation_rows;
     plan.n_evaluation = n_evaluation;
-    run_replicas(plan, NearestReference(plan.K), first, count, static_cast<int>(n_threads),
-                 [] { return false; },
-                 {votes, centers, occupied, margin, inertia, n_iter, evaluation_labels});
+    run_replicas(plan, NearestReference(plan.K), first, count, static_cast<int>(n_threads), [] {
+        return false;
+    }, {votes, centers, occupied, margin, inertia, n_iter, evaluation_labels});
 }

@@ -47,7 +47,25 @@ def table(request):
 def test_replica_equals_the_oracle(table, kind, prior_weight, weighted, n_draws):
     if weighted:
         table = make_table(table.rows, np.random.default_rng(2).gamma(1.0, size=table.n))
-    mixture = mixture_for(table.d)
+    assert_equals_the_oracle(table, mixture_for(table.d), kind, prior_weight, n_draws)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("kind", "prior_weight"), KINDS)
+@pytest.mark.parametrize("d", [3, 21])
+def test_a_replica_of_many_rows_equals_the_oracle(dtype, kind, prior_weight, d):
+    """More rows and draws than are dealt with at once, and factors that are triangles."""
+    generator = np.random.default_rng(d)
+    mixture = GaussianMixture(
+        weights=np.array([0.1, 0.6, 0.3]),
+        means=generator.normal(size=(3, d)),
+        factors=tuple(np.triu(generator.normal(size=(d, d))) for _ in range(3)),
+    )
+    table = make_table(generator.normal(size=(9000, d)).astype(dtype))
+    assert_equals_the_oracle(table, mixture, kind, prior_weight, n_draws=5000)
+
+
+def assert_equals_the_oracle(table, mixture, kind, prior_weight, n_draws):
     resampling = Resampling(n_draws=n_draws, prior_weight=prior_weight, kind=kind)
     replica = draw_replica(table, mixture, resampling, seed=9, replica=4)
     centered = SimpleNamespace(
@@ -65,8 +83,13 @@ def test_replica_equals_the_oracle(table, kind, prior_weight, weighted, n_draws)
         assert weight == pytest.approx(expected["rows"][int(row)], rel=tolerance)
     assert (replica.points[from_data] == table.rows[replica.rows[from_data]]).all()
     assert (~from_data).sum() == len(expected["prior"])
+    # draws from the prior are in no particular order; no two weigh the same
+    order = np.argsort(replica.weights[~from_data])
     for point, weight, (point0, weight0) in zip(
-        replica.points[~from_data], replica.weights[~from_data], expected["prior"], strict=True
+        replica.points[~from_data][order],
+        replica.weights[~from_data][order],
+        sorted(expected["prior"], key=lambda draw: draw[1]),
+        strict=True,
     ):
         # deviations from the mean are drawn in single precision
         np.testing.assert_allclose(point, point0, rtol=2e-6, atol=2e-6)

@@ -27,8 +27,7 @@ public:
         overlap_ = overlap;
         // Overlaps are whole numbers; distances are shrunk until no sum of K of them reaches
         // one half, so they decide only between equal overlaps.
-        const double largest =
-            *std::max_element(distance, distance + static_cast<std::int64_t>(K) * K);
+        const double largest = *std::max_element(distance, distance + static_cast<std::int64_t>(K) * K);
         const double shrink = largest > 0 ? 0.4 / (largest * K) : 0.0;
         cost_.resize(static_cast<std::size_t>(K) * K);
         for (std::size_t e = 0; e < cost_.size(); ++e)
@@ -37,9 +36,10 @@ public:
         column_price_.assign(K, 0.0);
         column_of_.assign(K, -1);
         row_of_.assign(K, -1);
+        assign_cheapest();
         for (int row = 0; row < K; ++row) {
             stop.check();
-            augment(row);
+            if (column_of_[row] < 0) augment(row);
         }
         to_reference = column_of_;
         best_overlap = total();
@@ -47,12 +47,33 @@ public:
     }
 
 private:
+    double cost_less_prices(int row, int column) const {
+        return cost_[static_cast<std::int64_t>(row) * K_ + column] - row_price_[row] -
+               column_price_[column];
+    }
+
+    // Rows get their cheapest column as long as it is free: where clusters are told apart that is all.
+    void assign_cheapest() {
+        for (int row = 0; row < K_; ++row) {
+            const double* costs = cost_.data() + static_cast<std::int64_t>(row) * K_;
+            const int column = static_cast<int>(std::min_element(costs, costs + K_) - costs);
+            row_price_[row] = costs[column];
+            if (row_of_[column] >= 0) continue;
+            row_of_[column] = row;
+            column_of_[row] = column;
+        }
+    }
+
     // Overlap that the best other permutation loses. It differs from the best one in some row: there
     // the shortest path from the row to its own column, all but that one step, is what it costs, in
-    // costs less prices. Once a cost is known, no path need be followed further than that, so this
-    // takes about O(K^2) where clusters are told apart, O(K^3) at worst.
+    // costs less prices. What two rows lose that change places is a limit, and no path need be followed
+    // further than that, so this takes about O(K^2) where clusters are told apart, O(K^3) at worst.
     std::int64_t least_loss(const StopFlag& stop) {
         double least = std::numeric_limits<double>::infinity();
+        for (int row = 0; row < K_; ++row)
+            for (int other = 0; other < row; ++other)
+                least = std::min(least, cost_less_prices(row, column_of_[other]) +
+                                            cost_less_prices(other, column_of_[row]));
         for (int row = 0; row < K_; ++row) {
             stop.check();
             const int own = column_of_[row];
@@ -86,8 +107,7 @@ private:
             for (int c = 0; c < K_; ++c) {
                 if (done_[c]) continue;
                 if (row != from || c != forbidden) {
-                    const double via = distance + cost_[static_cast<std::int64_t>(row) * K_ + c] -
-                                       row_price_[row] - column_price_[c];
+                    const double via = distance + cost_less_prices(row, c);
                     if (via < reach_[c]) {
                         reach_[c] = via;
                         parent_[c] = row;

@@ -63,8 +63,7 @@ void without_gil(Work&& work) {
     std::exception_ptr raised;
     const InterruptCheck interrupted = [&raised] {
         nb::gil_scoped_acquire gil;
-        if (!raised && PyErr_CheckSignals() != 0)
-            raised = std::make_exception_ptr(nb::python_error());
+        if (!raised && PyErr_CheckSignals() != 0) raised = std::make_exception_ptr(nb::python_error());
         return raised != nullptr;
     };
     try {
@@ -89,13 +88,12 @@ void interruptible(double operations, Work&& work) {
 
 // Binds body(key, ...): the key of a stream comes first in Python, as the four numbers that name it.
 template <class... More, class... Names>
-void def_on_stream(nb::module_& m, const char* name, void (*body)(Key, More...),
-                   const Names&... names) {
+void def_on_stream(nb::module_& m, const char* name, void (*body)(Key, More...), const Names&... names) {
     m.def(name,
-          [body](std::uint64_t seed, std::uint64_t stage, std::uint64_t start,
-                 std::uint64_t replica, More... more) {
-              body(make_key(seed, static_cast<Stage>(stage), start, replica), more...);
-          },
+          [body](std::uint64_t seed, std::uint64_t stage, std::uint64_t start, std::uint64_t replica,
+                 More... more) {
+        body(make_key(seed, static_cast<Stage>(stage), start, replica), more...);
+    },
           "seed"_a, "stage"_a, "start"_a, "replica"_a, names...);
 }
 

@@ -73,46 +73,37 @@ NB_MODULE(BBCLUST_MODULE, m) {
           as_is("values"));
     m.def("drawn_rows", &drawn_rows_as_array, "seed"_a, "replica"_a, "n_draws"_a, "prior_weight"_a,
           "n"_a);
-    m.def("count_prior_draws", &count_prior_draws, "seed"_a, "replica"_a, "n_draws"_a,
-          "prior_weight"_a);
+    m.def("count_prior_draws", &count_prior_draws, "seed"_a, "replica"_a, "n_draws"_a, "prior_weight"_a);
     m.def("align", &align, "overlap"_a, "distance"_a, as_is("to_reference"));
 
     m.def("weighted_gram",
           [](In<double, 2> rows, In<double, 1> weights, Out<double, 2> gram /* IN, OUT */) {
-              const double operations = static_cast<double>(rows.size()) * extent(rows, 1);
-              interruptible(operations, [&](const StopFlag& stop) {
-                  weighted_gram(rows.data(), weights.data(), length(rows), extent(rows, 1), stop,
-                                gram.data());
-              });
-          },
-          "rows"_a, "weights"_a, as_is("gram"));
-    m.def("semidefinite_factor",
-          [](Out<double, 2> matrix /* IN, OUT */) {
-              semidefinite_factor(matrix.data(), extent(matrix, 0));
-          },
-          as_is("matrix"));
-    m.def("count_labels",
-          [](In<std::int16_t, 2> labels, Out<std::int32_t, 2> counts /* IN, OUT */) {
-              count_labels(labels.data(), length(labels), labels.shape(1), extent(counts, 1),
-                           counts.data());
-          },
-          "labels"_a, as_is("counts"));
+        const double operations = static_cast<double>(rows.size()) * extent(rows, 1);
+        interruptible(operations, [&](const StopFlag& stop) {
+            weighted_gram(rows.data(), weights.data(), length(rows), extent(rows, 1), stop, gram.data());
+        });
+    }, "rows"_a, "weights"_a, as_is("gram"));
+    m.def("semidefinite_factor", [](Out<double, 2> matrix /* IN, OUT */) {
+        semidefinite_factor(matrix.data(), extent(matrix, 0));
+    }, as_is("matrix"));
+    m.def("count_labels", [](In<std::int16_t, 2> labels, Out<std::int32_t, 2> counts /* IN, OUT */) {
+        count_labels(labels.data(), length(labels), labels.shape(1), extent(counts, 1), counts.data());
+    }, "labels"_a, as_is("counts"));
     m.def("sum_moves",
           [](In<std::int16_t, 2> labels, In<double, 2> moves, Out<double, 1> moved /* OUT */) {
-              sum_moves(labels.data(), moves.data(), length(labels), labels.shape(1),
-                        extent(moves, 1), moved.data());
-          },
-          "labels"_a, "moves"_a, as_is("moved"));
+        sum_moves(labels.data(), moves.data(), length(labels), labels.shape(1), extent(moves, 1),
+                  moved.data());
+    }, "labels"_a, "moves"_a, as_is("moved"));
     m.def("mean_pairwise_entropy",
           [](In<double, 2> memberships, MaybeIn<double, 1> weights, bool by_membership,
              Out<double, 2> means /* OUT */) {
-              const double K = extent(memberships, 1);
-              const double operations = 10.0 * static_cast<double>(length(memberships)) * K * K;
-              interruptible(operations, [&](const StopFlag& stop) {
-                  mean_pairwise_entropy(memberships.data(), pointer(weights), length(memberships),
-                                        extent(memberships, 1), by_membership, stop, means.data());
-              });
-          },
+        const double K = extent(memberships, 1);
+        const double operations = 10.0 * static_cast<double>(length(memberships)) * K * K;
+        interruptible(operations, [&](const StopFlag& stop) {
+            mean_pairwise_entropy(memberships.data(), pointer(weights), length(memberships),
+                                  extent(memberships, 1), by_membership, stop, means.data());
+        });
+    },
           "memberships"_a, "weights"_a.none(), "by_membership"_a, as_is("means"));
 }
 

@@ -14,9 +14,7 @@ namespace bbclust {
 struct ReplicaStreams {
     std::uint64_t seed, replica;
 
-    Key start(std::uint64_t number) const {
-        return make_key(seed, Stage::seeding, number, replica);
-    }
+    Key start(std::uint64_t number) const { return make_key(seed, Stage::seeding, number, replica); }
 };
 
 // A partition in memory of the clusterer, which keeps it until it is called again.
@@ -33,13 +31,12 @@ struct Clustering {
 // into as many clusters as there are reference centres, (K, d), numbered in any way. The partition
 // depends on these alone, not on calls before. Each thread has a copy of the clusterer of its own.
 template <class C, class T>
-concept Clusterer =
-    std::copy_constructible<C> &&
-    requires(C clusterer, const Points<T>& points, const double* reference_centers,
-             const ReplicaStreams& streams, const StopFlag& stop) {
-        {
-            clusterer.cluster(points, reference_centers, streams, stop)
-        } -> std::same_as<Clustering<T>>;
-    };
+concept Clusterer = std::copy_constructible<C> &&
+                    requires(C clusterer, const Points<T>& points, const double* reference_centers,
+                             const ReplicaStreams& streams, const StopFlag& stop) {
+                        {
+                            clusterer.cluster(points, reference_centers, streams, stop)
+                        } -> std::same_as<Clustering<T>>;
+                    };
 
 }  // namespace bbclust

@@ -35,11 +35,13 @@ public:
             const std::int64_t n = count - begin < chunk ? count - begin : chunk;
             first_.words(words, in_whole_blocks(n));
             if (shape == 1.0)
-                for (std::int64_t i = 0; i < n; ++i) out[begin + i] = -log_of(open_uniform_from(words[i]));
+                for (std::int64_t i = 0; i < n; ++i)
+                    out[begin + i] = -log_of(open_uniform_from(words[i]));
             else
                 for (std::int64_t i = 0; i < n; ++i) {
                     const double u = 0.5 + centered_uniform_from(static_cast<std::uint32_t>(words[i]));
-                    const double v = 0.5 + centered_uniform_from(static_cast<std::uint32_t>(words[i] >> 32));
+                    const double v =
+                        0.5 + centered_uniform_from(static_cast<std::uint32_t>(words[i] >> 32));
                     out[begin + i] = -log_of(u * v);
                 }
         }
@@ -83,8 +85,8 @@ private:
             const double a = shape(i);
             if (!(out[i] > 0)) out[i] = try_again(above_one(a), drawn_ + i);
             if (a < 1.0)
-                out[i] *= std::pow(open_uniform_from(Stream::word_at(key(last_start), drawn_ + i)),
-                                   1.0 / a);
+                out[i] *=
+                    std::pow(open_uniform_from(Stream::word_at(key(last_start), drawn_ + i)), 1.0 / a);
         }
     }
 

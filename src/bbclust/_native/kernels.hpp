@@ -42,26 +42,25 @@ void def_on_draws(nb::module_& m, const char* name, Result (*body)(DrawPlan<T>, 
                  MaybeIn<std::int64_t, 1> row_numbers, In<double, 1> mixture_cumulative,
                  In<double, 2> mixture_means, In<double, 2> factor_rows,
                  In<std::int64_t, 1> factor_offsets, More... more) {
-              DrawPlan<T> plan;
-              plan.seed = seed;
-              plan.resampling = static_cast<Resampling>(resampling);
-              plan.weighting = static_cast<Weighting>(weighting);
-              plan.n_draws = n_draws;
-              plan.prior_weight = prior_weight;
-              plan.rows = rows.data();
-              plan.n = length(rows);
-              plan.d = extent(rows, 1);
-              plan.row_weights = pointer(row_weights);
-              plan.row_cumulative = pointer(row_cumulative);
-              plan.n_whole = n_whole;
-              plan.row_numbers = pointer(row_numbers);
-              plan.mixture.n_components = extent(mixture_cumulative, 0);
-              plan.mixture.cumulative = mixture_cumulative.data();
-              plan.mixture.offsets = factor_offsets.data();
-              plan.mixture.set_rows(mixture_means.data(), factor_rows.data(),
-                                    extent(mixture_means, 1));
-              return body(std::move(plan), more...);
-          },
+        DrawPlan<T> plan;
+        plan.seed = seed;
+        plan.resampling = static_cast<Resampling>(resampling);
+        plan.weighting = static_cast<Weighting>(weighting);
+        plan.n_draws = n_draws;
+        plan.prior_weight = prior_weight;
+        plan.rows = rows.data();
+        plan.n = length(rows);
+        plan.d = extent(rows, 1);
+        plan.row_weights = pointer(row_weights);
+        plan.row_cumulative = pointer(row_cumulative);
+        plan.n_whole = n_whole;
+        plan.row_numbers = pointer(row_numbers);
+        plan.mixture.n_components = extent(mixture_cumulative, 0);
+        plan.mixture.cumulative = mixture_cumulative.data();
+        plan.mixture.offsets = factor_offsets.data();
+        plan.mixture.set_rows(mixture_means.data(), factor_rows.data(), extent(mixture_means, 1));
+        return body(std::move(plan), more...);
+    },
           "seed"_a, "resampling"_a, "weighting"_a, "n_draws"_a, "prior_weight"_a, as_is("rows"),
           "row_weights"_a.none(), "row_cumulative"_a.none(), "n_whole"_a, "row_numbers"_a.none(),
           "mixture_cumulative"_a, "mixture_means"_a, "factor_rows"_a, "factor_offsets"_a, names...);
@@ -81,17 +80,15 @@ nb::tuple draw_replica(DrawPlan<T> plan, MaybeIn<T, 2> given, std::int64_t repli
     for (std::size_t i = 0; i < n; ++i)
         for (std::size_t f = 0; f < d; ++f)
             points[i * d + f] = view.point(static_cast<std::int64_t>(i))[f * lanes<T>];
-    return nb::make_tuple(
-        to_numpy(std::move(points), {n, d}),
-        to_numpy(std::vector<double>(view.weights, view.weights + n), {n}),
-        to_numpy(std::vector<std::int64_t>(drawn.row.begin(), drawn.row.end()), {n}));
+    return nb::make_tuple(to_numpy(std::move(points), {n, d}),
+                          to_numpy(std::vector<double>(view.weights, view.weights + n), {n}),
+                          to_numpy(std::vector<std::int64_t>(drawn.row.begin(), drawn.row.end()), {n}));
 }
 
 template <class T>
-void run_kmeans_replicas(DrawPlan<T> draws, MaybeIn<T, 2> given,
-                         MaybeIn<std::int64_t, 1> given_offsets, In<double, 2> reference_centers,
-                         In<std::int32_t, 1> reference_labels, bool vote_on_all,
-                         In<std::int64_t, 1> evaluation_rows, int n_init, int max_iter,
+void run_kmeans_replicas(DrawPlan<T> draws, MaybeIn<T, 2> given, MaybeIn<std::int64_t, 1> given_offsets,
+                         In<double, 2> reference_centers, In<std::int32_t, 1> reference_labels,
+                         bool vote_on_all, In<std::int64_t, 1> evaluation_rows, int n_init, int max_iter,
                          double tolerance, std::int64_t first, int n_threads,
                          Out<std::int32_t, 2> votes /* IN, OUT */, Out<double, 3> centers /* OUT */,
                          Out<std::uint8_t, 2> occupied /* OUT */, Out<double, 1> margin /* OUT */,
@@ -108,9 +105,8 @@ void run_kmeans_replicas(DrawPlan<T> draws, MaybeIn<T, 2> given,
     plan.evaluation_rows = evaluation_rows.data();
     plan.n_evaluation = length(evaluation_rows);
     const KMeans<T> kmeans(plan.K, {max_iter, tolerance}, n_init);
-    const ReplicaResults results{votes.data(),   centers.data(), occupied.data(),
-                                 margin.data(),  inertia.data(), n_iter.data(),
-                                 evaluation_labels.data()};
+    const ReplicaResults results{votes.data(),   centers.data(), occupied.data(),         margin.data(),
+                                 inertia.data(), n_iter.data(),  evaluation_labels.data()};
     without_gil([&](const InterruptCheck& interrupted) {
         run_replicas(plan, kmeans, first, length(margin), n_threads, interrupted, results);
     });
@@ -151,13 +147,13 @@ int seed_centers(In<T, 2> rows, In<double, 1> weights, std::uint64_t seed, std::
 
 // On all points, however many.
 template <class T>
-nb::tuple lloyd(In<T, 2> rows, In<double, 1> weights, Out<double, 2> centers /* IN, OUT */,
-                int max_iter, double tolerance, Out<std::int32_t, 1> labels /* OUT */) {
+nb::tuple lloyd(In<T, 2> rows, In<double, 1> weights, Out<double, 2> centers /* IN, OUT */, int max_iter,
+                double tolerance, Out<std::int32_t, 1> labels /* OUT */) {
     Lloyd<T> run;
     const double operations = 100.0 * static_cast<double>(centers.size()) * length(rows);
     interruptible(operations, [&](const StopFlag& stop) {
         const Panels<T> points = panels_of<T>(rows, weights);
-        run.begin(points.view(), total_square(points.view()), extent(centers, 0));
+        run.begin(points.view(), total_square(points.view()), extent(centers, 0), false);
         run.centers.set(centers.data(), extent(centers, 0), extent(rows, 1), extent(centers, 0));
         run.run({max_iter, tolerance}, stop, [](double, double) { return false; });
         run.polish(stop);
@@ -166,16 +162,15 @@ nb::tuple lloyd(In<T, 2> rows, In<double, 1> weights, Out<double, 2> centers /* 
 }
 
 template <class T>
-nb::tuple kmeans(In<T, 2> rows, In<double, 1> weights, std::uint64_t seed, int n_starts,
-                 int max_iter, double tolerance, int n_threads, Out<double, 2> centers /* OUT */,
+nb::tuple kmeans(In<T, 2> rows, In<double, 1> weights, std::uint64_t seed, int n_starts, int max_iter,
+                 double tolerance, int n_threads, Out<double, 2> centers /* OUT */,
                  Out<std::int32_t, 1> labels /* OUT */) {
-    const ReferencePlan<T> plan{seed,           rows.data(),         weights.data(),
-                                length(rows),   extent(rows, 1),     extent(centers, 0),
-                                n_starts,       {max_iter, tolerance}};
+    const ReferencePlan<T> plan{seed,         rows.data(),          weights.data(),
+                                length(rows), extent(rows, 1),      extent(centers, 0),
+                                n_starts,     {max_iter, tolerance}};
     Lloyd<T> best;
-    without_gil([&](const InterruptCheck& interrupted) {
-        best = find_reference(plan, n_threads, interrupted);
-    });
+    without_gil(
+        [&](const InterruptCheck& interrupted) { best = find_reference(plan, n_threads, interrupted); });
     return publish(best, plan.n, centers, labels);
 }
 
@@ -195,14 +190,14 @@ void bind_kernels(nb::module_& m) {
     def_on_stream(m, "standard_normals", &standard_normals<T>, as_is("values"));
     def_on_draws(m, "draw_replica", &draw_replica<T>, as_is("given").none(), "replica"_a);
     def_on_draws(m, "run_replicas", &run_kmeans_replicas<T>, as_is("given").none(),
-                 "given_offsets"_a.none(), "reference_centers"_a, "reference_labels"_a,
-                 "vote_on_all"_a, "evaluation_rows"_a, "n_init"_a, "max_iter"_a, "tolerance"_a,
-                 "first"_a, "n_threads"_a, as_is("votes"), as_is("centers"), as_is("occupied"),
-                 as_is("margin"), as_is("inertia"), as_is("n_iter"), as_is("evaluation_labels"));
-    m.def("seed_centers", &seed_centers<T>, as_is("rows"), "weights"_a, "seed"_a, "stage"_a,
-          "start"_a, "replica"_a, as_is("centers"));
-    m.def("lloyd", &lloyd<T>, as_is("rows"), "weights"_a, as_is("centers"), "max_iter"_a,
-          "tolerance"_a, as_is("labels"));
+                 "given_offsets"_a.none(), "reference_centers"_a, "reference_labels"_a, "vote_on_all"_a,
+                 "evaluation_rows"_a, "n_init"_a, "max_iter"_a, "tolerance"_a, "first"_a, "n_threads"_a,
+                 as_is("votes"), as_is("centers"), as_is("occupied"), as_is("margin"), as_is("inertia"),
+                 as_is("n_iter"), as_is("evaluation_labels"));
+    m.def("seed_centers", &seed_centers<T>, as_is("rows"), "weights"_a, "seed"_a, "stage"_a, "start"_a,
+          "replica"_a, as_is("centers"));
+    m.def("lloyd", &lloyd<T>, as_is("rows"), "weights"_a, as_is("centers"), "max_iter"_a, "tolerance"_a,
+          as_is("labels"));
     m.def("kmeans", &kmeans<T>, as_is("rows"), "weights"_a, "seed"_a, "n_starts"_a, "max_iter"_a,
           "tolerance"_a, "n_threads"_a, as_is("centers"), as_is("labels"));
     m.def("vote_by_centers", &vote_by_centers_on_rows<T>, as_is("rows"), "centers"_a, "occupied"_a,

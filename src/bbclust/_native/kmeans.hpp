@@ -22,19 +22,20 @@ public:
 
     Clustering<T> cluster(const Points<T>& points, const double* reference_centers,
                           const ReplicaStreams& streams, const StopFlag& stop) {
-        const Lloyd<T>& found = precision_.find(
-            points, K_, settings_, stop,
-            [&]<class S>(const Points<S>& here, double unit, const LloydSettings& settings) -> Lloyd<S>& {
-                centers_.resize(static_cast<std::size_t>(K_) * points.d);
-                std::transform(reference_centers, reference_centers + centers_.size(),
-                               centers_.begin(), [unit](double c) { return unit * c; });
-                Starts<S>& starts = this->starts<S>();
-                starts.begin(here, StartPolicy::smallest_sample(K_), settings);
-                starts.start_from(centers_.data(), stop);
-                for (int start = 1; start <= n_init_; ++start)
-                    starts.start_from_seeding(streams.start(start), stop);
-                return starts.end(std::is_same_v<S, T>, stop);
-            });
+        const Lloyd<T>& found =
+            precision_.find(points, K_, settings_, stop,
+                            [&]<class S>(const Points<S>& here, double square, double unit,
+                                         const LloydSettings& settings) -> Lloyd<S>& {
+            centers_.resize(static_cast<std::size_t>(K_) * points.d);
+            std::transform(reference_centers, reference_centers + centers_.size(), centers_.begin(),
+                           [unit](double c) { return unit * c; });
+            Starts<S>& starts = this->starts<S>();
+            starts.begin(here, square, StartPolicy::smallest_sample(K_), settings);
+            starts.start_from(centers_.data(), stop);
+            for (int start = 1; start <= n_init_; ++start)
+                starts.start_from_seeding(streams.start(start), stop);
+            return starts.end(std::is_same_v<S, T>, stop);
+        });
         return {found.centers.values.data(), found.counts().data(), found.labels.data(), found.inertia,
                 found.n_iter};
     }

@@ -45,8 +45,8 @@ public:
     double inertia = 0;  // of the labels, to these centres
     int n_iter = 0;
 
-    // Take these points, of which nothing is known.
-    void begin(const Points<T>& points, double total_square, int K) {
+    // Take these points, of which nothing is known. In order: neighbours are of one cluster, mostly.
+    void begin(const Points<T>& points, double total_square, int K, bool in_order) {
         points_ = points;
         total_square_ = total_square;
         K_ = K;
@@ -56,7 +56,9 @@ public:
         known_ = Known::nothing;
         settled_ = false;
         small_move_ = first_small_move;
-        worthwhile_share_ = Margins<T>::worthwhile_share(K_, d_);
+        worthwhile_share_ = in_order && points.padded() * d_ > cached_values
+                                ? Margins<T>::worthwhile_share(K_, d_)
+                                : 0.0;
     }
 
     // Labels have been written, and centers of which they are the nearest.
@@ -76,15 +78,10 @@ public:
         }
         for (int k = 0; k < K_; ++k) {
             const double* from = center(k);
-            double square = 0;
-            for (int f = 0; f < d_; ++f) {
-                const double difference = to.values[place(k) + f] - from[f];
-                square += difference * difference;
-            }
-            shifts_[k] = std::sqrt(square);
+            shifts_[k] = std::sqrt(squared_distance(&to.values[place(k)], from, d_));
         }
         centers = to;
-        small_move_ = last_move_ = first_small_move;
+        last_move_ = first_small_move;
         if (known_ == Known::margins) margins_.move(shifts_);
     }
 
@@ -99,7 +96,6 @@ public:
             if (n_iter > 1 && !changed) break;
             relocate();
             const double shift = move_centers();
-            inertia = total_square_ - gain();
             if (hopeless(inertia, before - inertia)) return false;
             before = inertia;
             if (shift <= settings.tolerance || n_iter == settings.max_iter) {
@@ -121,13 +117,9 @@ public:
     void polish(const StopFlag& stop) {
         if (!exact_) sums_.take(points_, labels.data(), K_, true, stop);
         move_centers();
-        inertia = total_square_ - gain();
     }
 
     const std::vector<std::int64_t>& counts() const { return sums_.counts; }
-
-    // Margins from the first look on, for centres that will not move far.
-    void expect_small_moves() { settled_ = has_margins; }
 
 private:
     static constexpr int W = lanes<T>;
@@ -136,8 +128,12 @@ private:
     // Margins are worth their cost once centres move by this share of the spread of a cluster along
     // one axis; by less if that turns out to have been too early.
     static constexpr double first_small_move = 0.25;
-    // Of few centres and features all are looked at in no time.
+    // Of few centres and features all are looked at in no time, and so are points that stay in cache.
     static constexpr double least_share = 0.1;
+    static constexpr std::int64_t cached_values = 1 << 18;
+    // Where little is gained, only runs that last are worth it.
+    static constexpr double early_share = 0.5;
+    static constexpr int lasting = 3;  // iterations
 
     enum class Known { nothing, labels, margins };
 
@@ -162,24 +158,25 @@ private:
                 }
                 if (margins_.share_looked_at() > worthwhile_share_) {
                     known_ = Known::labels;
-                    small_move_ = 0.7 * last_move_;
+                    small_move_ = std::min(small_move_, 0.7 * last_move_);
                 }
                 return changed;
             }
             if (settled_) {
                 begin_margins();
-                for_pairs(0, points_.n_panels(), [&](std::int64_t p, auto R) {
+                for_groups<2>(0, points_.n_panels(), [&](std::int64_t p, auto R) {
                     if (p % 256 == 0) stop.check();
                     Pack<T> found[R()];
                     margins_.template look<D, R()>(points_, p, book_, found);
-                    for (int r = 0; r < R(); ++r) changed |= take_panel<D>(p + r, found[r]);
+                    for (int r = 0; r < R(); ++r) changed |= take_panel(p + r, found[r]);
                 });
                 return changed;
             }
         }
-        for_nearest_in<D>(points_, book_, stop, [&](std::int64_t first, std::int64_t count, const T* now) {
+        for_nearest_in<D>(points_, book_, stop,
+                          [&](std::int64_t first, std::int64_t count, const T* now) {
             for (std::int64_t at = 0; at < count; at += W)
-                changed |= take_panel<D>((first + at) / W, load(now + at));
+                changed |= take_panel((first + at) / W, load(now + at));
         });
         return changed;
     }
@@ -197,7 +194,7 @@ private:
                 for (std::int64_t p = 0; p < points_.n_panels(); p += block) {
                     if (p % 256 == 0) stop.check();
                     const std::int64_t end = std::min(p + block, points_.n_panels());
-                    for_pairs(p, end, [&](std::int64_t q, auto R) {
+                    for_groups<2>(p, end, [&](std::int64_t q, auto R) {
                         Pack<T> found[R()];
                         margins_.template look<D, R()>(points_, q, book_, found);
                         for (int r = 0; r < R(); ++r) store(labels.data() + (q + r) * W, found[r]);
@@ -207,18 +204,11 @@ private:
                 return;
             }
         }
-        for_nearest_in<D>(points_, book_, stop, [&](std::int64_t first, std::int64_t count, const T* now) {
+        for_nearest_in<D>(points_, book_, stop,
+                          [&](std::int64_t first, std::int64_t count, const T* now) {
             std::copy_n(now, count, labels.data() + first);
             sums_.add(points_, labels.data(), first / W, (first + count) / W, true);
         });
-    }
-
-    // Calls f(p, 2) for pairs of panels and f(p, 1) for the last if it is alone.
-    template <class F>
-    static void for_pairs(std::int64_t begin, std::int64_t end, F&& f) {
-        std::int64_t p = begin;
-        for (; p + 2 <= end; p += 2) f(p, std::integral_constant<int, 2>{});
-        if (p < end) f(p, std::integral_constant<int, 1>{});
     }
 
     // At the panels of a block that have lost a margin. True if any point changed.
@@ -233,7 +223,7 @@ private:
             least = std::min(least, std::max(here, T(0)));
             return here;
         };
-        for_pairs(b * block, end, [&](std::int64_t p, auto R) {
+        for_groups<2>(b * block, end, [&](std::int64_t p, auto R) {
             const T before = least;
             const bool first = take_least(p) < 0, second = R() == 2 && take_least(p + 1) < 0;
             if (!first && !second) return;
@@ -251,7 +241,7 @@ private:
         Pack<T> found[R];
         margins_.template look_again<D, R>(points_, p, book_, labels.data() + p * W, found);
         bool changed = false;
-        for (int r = 0; r < R; ++r) changed |= take_panel<D>(p + r, found[r]);
+        for (int r = 0; r < R; ++r) changed |= take_panel(p + r, found[r]);
         return changed;
     }
 
@@ -261,7 +251,6 @@ private:
     }
 
     // Only points that changed cluster touch the sums. True if any did.
-    template <int D>
     bool take_panel(std::int64_t p, const Pack<T>& found) {
         T now[W];
         store(now, found);
@@ -271,7 +260,7 @@ private:
         exact_ = false;
         for (; differing; differing &= differing - 1) {
             const int i = std::countr_zero(differing);
-            sums_.template move<D>(points_, p * W + i, static_cast<int>(before[i]), static_cast<int>(now[i]));
+            sums_.move(points_, p * W + i, static_cast<int>(before[i]), static_cast<int>(now[i]));
             before[i] = now[i];
         }
         return true;
@@ -316,34 +305,46 @@ private:
             centers.in_use[k] = i >= 0;
             if (!centers.in_use[k]) continue;
             exact_ = false;
-            sums_.template move<0>(points_, i, static_cast<int>(labels[i]), k);
+            sums_.move(points_, i, static_cast<int>(labels[i]), k);
             labels[i] = static_cast<T>(k);
         }
     }
 
-    // To the means of their points; the summed squared shift.
+    // To the mean of its points; the squared shift.
+    double move_center(double* c, const double* sum, double inverse) const {
+        constexpr int W = lanes<double>;
+        Pack<double> squares = broadcast(0.0);
+        int f = 0;
+        for (; f + W <= d_; f += W) {
+            const Pack<double> mean = load(sum + f) * broadcast(inverse), by = mean - load(c + f);
+            store(c + f, mean);
+            squares = squares + by * by;
+        }
+        double shift = sum_of_lanes<double>(squares);
+        for (; f < d_; ++f) {
+            const double mean = sum[f] * inverse, by = mean - c[f];
+            c[f] = mean;
+            shift += by * by;
+        }
+        return shift;
+    }
+
+    // All of them, and the inertia with it; the summed squared shift.
     double move_centers() {
-        double total = 0, moved = 0, mass = 0;
+        double total = 0, moved = 0;
         for (int k = 0; k < K_; ++k) {
             shifts_[k] = 0;
             if (sums_.counts[k] == 0) continue;
-            double* c = center(k);
-            const double* sum = sums_.sum(k);
-            const double inverse = 1.0 / sums_.mass(k);
-            double shift = 0;
-            for (int f = 0; f < d_; ++f) {
-                const double mean = sum[f] * inverse;
-                shift += (mean - c[f]) * (mean - c[f]);
-                c[f] = mean;
-            }
+            const double shift = move_center(center(k), sums_.sum(k), 1.0 / sums_.mass(k));
             total += shift;
             moved += sums_.mass(k) * shift;
-            mass += sums_.mass(k);
             shifts_[k] = std::sqrt(shift);
         }
+        inertia = total_square_ - gain();
         if constexpr (has_margins) {
-            last_move_ = std::sqrt(moved * d_ / (total_square_ - gain()));
-            settled_ = last_move_ <= small_move_ && worthwhile_share_ > least_share;
+            last_move_ = std::sqrt(moved * d_ / inertia);
+            settled_ = last_move_ <= small_move_ &&
+                       worthwhile_share_ > (n_iter < lasting ? early_share : least_share);
             if (known_ == Known::margins) margins_.move(shifts_);
         }
         return total;
@@ -356,7 +357,10 @@ private:
             if (sums_.counts[k] == 0) continue;
             const double* c = center(k);
             const double* sum = sums_.sum(k);
-            for (int f = 0; f < d_; ++f) gain += c[f] * (2.0 * sum[f] - sums_.mass(k) * c[f]);
+            gain += sum_of_terms(d_, [=, mass = sums_.mass(k)](int f, auto take) {
+                const auto here = take(c + f), total = take(sum + f);
+                return here * (total + total - mass * here);
+            });
         }
         return gain;
     }

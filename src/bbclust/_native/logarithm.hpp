@@ -17,9 +17,11 @@ inline double log_of(double x) {
         std::bit_cast<double>(static_cast<std::uint64_t>(e) + 0x4338000000000000ULL) - 0x1.8p52;
     const double s = (m - 1.0) / (m + 1.0);  // log m = 2 artanh s
     const double z = s * s;
+    // clang-format off
     const double series =
         z * (1.0 / 3 + z * (1.0 / 5 + z * (1.0 / 7 + z * (1.0 / 9 + z * (1.0 / 11 +
         z * (1.0 / 13 + z * (1.0 / 15 + z * (1.0 / 17 + z * (1.0 / 19 + z * (1.0 / 21))))))))));
+    // clang-format on
     constexpr double ln2_high = 0x1.62e42fefa38p-1, ln2_low = 0x1.ef35793c7673p-45;
     return exponent * ln2_high + (2.0 * s + (2.0 * s * series + exponent * ln2_low));
 }

@@ -49,8 +49,7 @@ public:
 
     // The nearest centres of the points of R neighbouring panels of which nothing is known.
     template <int D, int R>
-    void look(const Points<T>& points, std::int64_t p, const Codebook<T>& book,
-              Pack<T> (&found)[R]) {
+    void look(const Points<T>& points, std::int64_t p, const Codebook<T>& book, Pack<T> (&found)[R]) {
         const int d = D ? D : points.d;
         for (int r = 0; r < R; ++r) {
             Pack<T> norm = broadcast(T(0));
@@ -82,8 +81,8 @@ public:
 
     // The nearest centres of R neighbouring panels, of which some have lost a margin.
     template <int D, int R>
-    void look_again(const Points<T>& points, std::int64_t p, const Codebook<T>& book,
-                    const T* labels, Pack<T> (&found)[R]) {
+    void look_again(const Points<T>& points, std::int64_t p, const Codebook<T>& book, const T* labels,
+                    Pack<T> (&found)[R]) {
         int count = K_;
         if (K_ <= W) {
             list_all();
@@ -120,8 +119,7 @@ private:
     T own_path(const T* labels) const {
         T first[W];
         std::fill_n(first, W, labels[0]);
-        return differing_lanes(labels, first) == 0 ? path_[static_cast<int>(labels[0])]
-                                                   : longest_path_;
+        return differing_lanes(labels, first) == 0 ? path_[static_cast<int>(labels[0])] : longest_path_;
     }
 
     int list_all() {
@@ -152,9 +150,8 @@ private:
             best[r] = broadcast(std::numeric_limits<T>::infinity());
             label[r] = broadcast(T(0));
         }
-        for_tiles(count, [&](int t, auto tile) {
-            score<D, R, tile()>(points, p, book, t, best, label);
-        });
+        for_tiles(count,
+                  [&](int t, auto tile) { score<D, R, tile()>(points, p, book, t, best, label); });
         for (int r = 0; r < R; ++r)
             keep(p + r, scores_.data() + r * (stride_ + 8) * W, count, best[r], label[r]);
     }
@@ -216,15 +213,15 @@ private:
     }
 
     int K_ = 0, stride_ = 0;
-    Buffer<T> kept_;           // (panels, K filled up to whole registers), plus the path of the centre then
-    Buffer<T> own_path_then_;  // (panels,)
-    Buffer<T> norms_;          // (panels, W), squared, of the points
-    Buffer<T> path_;           // (K,), how far each centre has moved
-    T longest_path_ = 0;       // and, move by move, the farthest of them
-    Buffer<T> safe_until_;     // (blocks,), that path
-    std::vector<int> list_;    // of the centres to look at
+    Buffer<T> kept_;  // (panels, K filled up to whole registers), plus the path of the centre then
+    Buffer<T> own_path_then_;          // (panels,)
+    Buffer<T> norms_;                  // (panels, W), squared, of the points
+    Buffer<T> path_;                   // (K,), how far each centre has moved
+    T longest_path_ = 0;               // and, move by move, the farthest of them
+    Buffer<T> safe_until_;             // (blocks,), that path
+    std::vector<int> list_;            // of the centres to look at
     std::vector<std::uint32_t> lost_;  // the same as bits
-    Buffer<T> scores_;         // of the centres on the list
+    Buffer<T> scores_;                 // of the centres on the list
     std::int64_t looked_at_ = 0;
 };
 

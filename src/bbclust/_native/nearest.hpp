@@ -26,14 +26,15 @@ struct Codebook {
         centers.resize(static_cast<std::size_t>(K) * d);
         half_norms.resize(K);
         for (int k = 0; k < K; ++k) {
-            double norm = 0;
-            for (int f = 0; f < d; ++f) {
-                const T value = static_cast<T>(from[static_cast<std::int64_t>(k) * d + f]);
-                centers[static_cast<std::size_t>(k) * d + f] = value;
-                norm += static_cast<double>(value) * static_cast<double>(value);
-            }
-            half_norms[k] = !in_use || in_use[k] ? static_cast<T>(0.5 * norm)
-                                                 : std::numeric_limits<T>::infinity();
+            const double* row = from + static_cast<std::int64_t>(k) * d;
+            T* to = centers.data() + static_cast<std::size_t>(k) * d;
+            for (int f = 0; f < d; ++f) to[f] = static_cast<T>(row[f]);
+            const double norm = sum_of_terms(d, [row](int f, auto take) {
+                const auto value = rounded<T>(take(row + f));
+                return value * value;
+            });
+            half_norms[k] =
+                !in_use || in_use[k] ? static_cast<T>(0.5 * norm) : std::numeric_limits<T>::infinity();
         }
     }
 };
@@ -76,17 +77,21 @@ inline void nearest_of_panels(const T* x, const Codebook<T>& book, T* labels, T*
         best[r] = broadcast(std::numeric_limits<T>::infinity());
         label[r] = broadcast(T(0));
     }
-    for_tiles(book.K, [&](int k, auto tile) {
-        score_tile<D, T, R, tile()>(x, stride, book, k, best, label);
-    });
+    for_tiles(book.K,
+              [&](int k, auto tile) { score_tile<D, T, R, tile()>(x, stride, book, k, best, label); });
     for (int r = 0; r < R; ++r) {
         store(labels + r * W, label[r]);
         store(scores + r * W, best[r]);
     }
 }
 
-// As many as registers allow: each centre that is loaded then serves that many panels.
-inline constexpr int panels_at_once = vector_bytes == 64 ? 4 : 2;
+// As many as registers allow, of which there are 32 or 16: each centre that is loaded then serves that
+// many panels.
+#if defined(__AVX512F__) || defined(__aarch64__)
+inline constexpr int panels_at_once = 4;
+#else
+inline constexpr int panels_at_once = 2;
+#endif
 
 template <int D, class T, class Visit>
 void for_nearest_in(const Points<T>& points, const Codebook<T>& book, const StopFlag& stop,
@@ -98,17 +103,13 @@ void for_nearest_in(const Points<T>& points, const Codebook<T>& book, const Stop
     for (std::int64_t first = 0; first < n_panels; first += block) {
         if (first % 1024 == 0) stop.check();
         const std::int64_t end = std::min(first + block, n_panels);
-        std::int64_t p = first;
-        for (; p + panels_at_once <= end; p += panels_at_once)
-            nearest_of_panels<D, T, panels_at_once>(points.panel(p), book, labels + (p - first) * W,
-                                                    scores + (p - first) * W);
-        for (; p < end; ++p)
-            nearest_of_panels<D, T, 1>(points.panel(p), book, labels + (p - first) * W,
-                                       scores + (p - first) * W);
+        for_groups<panels_at_once>(first, end, [&](std::int64_t p, auto R) {
+            nearest_of_panels<D, T, R()>(points.panel(p), book, labels + (p - first) * W,
+                                         scores + (p - first) * W);
+        });
         if constexpr (std::is_invocable_v<Visit, std::int64_t, std::int64_t, const T*, const T*>)
             visit(first * W, (end - first) * W, labels, scores);
-        else
-            visit(first * W, (end - first) * W, labels);
+        else visit(first * W, (end - first) * W, labels);
     }
 }
 
@@ -116,10 +117,8 @@ void for_nearest_in(const Points<T>& points, const Codebook<T>& book, const Stop
 // nearest centres of points first .. first + count, padding included. A fourth argument, if there is
 // one, has their scores.
 template <class T, class Visit>
-void for_nearest(const Points<T>& points, const Codebook<T>& book, const StopFlag& stop,
-                 Visit&& visit) {
-    with_dimension(book.d,
-                   [&](auto D) { for_nearest_in<D()>(points, book, stop, visit); });
+void for_nearest(const Points<T>& points, const Codebook<T>& book, const StopFlag& stop, Visit&& visit) {
+    with_dimension(book.d, [&](auto D) { for_nearest_in<D()>(points, book, stop, visit); });
 }
 
 }  // namespace bbclust

@@ -11,6 +11,8 @@
 
 namespace bbclust {
 
+// clang-format off: polynomials, a coefficient after the other
+
 // Quantile of the standard normal distribution at q + 1/2, relative error about 1e-16:
 // algorithm AS 241 (PPND16), Wichura 1988, Applied Statistics 37, 477-484.
 inline double normal_quantile_center(double q) {  // |q| <= 0.425
@@ -49,6 +51,8 @@ inline double normal_quantile_far_tail(double root) {  // beyond
                0.0148753612908506148525) * r + 0.13692988092273580531) * r +
              0.59983220655588793769) * r + 1.0);
 }
+
+// clang-format on
 
 // n standard normals, one from each word or half. The centre, 85 of 100, is computed for all in
 // registers; then the tails are gathered, computed in registers too, and put in place.
@@ -105,18 +109,22 @@ inline void normals_from(const std::uint32_t* halves, std::int64_t n, float* out
         float values[piece];
         for (int i = 0; i < piece; ++i) {
             const float w = logs[i] - 2.5F;
+            // clang-format off
             values[i] = root_of_two * signed_uniforms[i] *
                 (1.50140941F + w * (0.246640727F + w * (-0.00417768164F + w * (-0.00125372503F +
                 w * (0.00021858087F + w * (-4.39150654e-06F + w * (-3.5233877e-06F +
                 w * (3.43273939e-07F + w * 2.81022636e-08F))))))));
+            // clang-format on
         }
         if (farthest >= std::bit_cast<std::int32_t>(5.0F))
             for (int i = 0; i < piece; ++i) {
                 const float w = std::sqrt(logs[i]) - 3.0F;
+                // clang-format off
                 const float far = root_of_two * signed_uniforms[i] *
                     (2.83297682F + w * (1.00167406F + w * (0.00943887047F + w * (-0.0076224613F +
                     w * (0.00573950773F + w * (-0.00367342844F + w * (0.00134934322F +
                     w * (0.000100950558F + w * -0.000200214257F))))))));
+                // clang-format on
                 values[i] = logs[i] < 5.0F ? values[i] : far;
             }
         std::copy_n(values, count, out + begin);

@@ -2,6 +2,7 @@
 // same feature of that many points and every kernel works on whole registers.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -105,6 +106,20 @@ struct Panels {
         weights[n++] = weight;
     }
 
+    // The values of points at .. at + count, one a lane of a block of d registers.
+    void put(std::int64_t at, const T* block, int count) {
+        const int lane = static_cast<int>(at % W), here = std::min(count, W - lane);
+        T* to = values.data() + (at / W) * d * W;
+        if (count == W && lane == 0) {
+            std::copy_n(block, d * W, to);
+            return;
+        }
+        for (int f = 0; f < d; ++f) store_first(to + f * W + lane, block + f * W, here);
+        to += d * W;
+        for (int f = 0; f < d && here < count; ++f)
+            store_first(to + f * W, block + f * W + here, count - here);
+    }
+
     // Fill the last panel with copies of the last point: they follow it from cluster to cluster
     // and so never delay convergence.
     void close() {
@@ -118,12 +133,50 @@ struct Panels {
     }
 };
 
+// W rows of d numbers, wherever each is, become lanes of registers, one a feature. What is written is
+// filled up to a multiple of W registers.
+template <class T>
+void rows_to_lanes(const T* const (&rows)[lanes<T>], int d, T* block) {
+    constexpr int W = lanes<T>;
+    for (int f = 0; f < d; f += W) {
+        Pack<T> square[W];
+        for (int i = 0; i < W; ++i) square[i] = load_first(rows[i] + f, std::min(W, d - f));
+        transpose<T>(square);
+        for (int t = 0; t < W; ++t) store(block + (f + t) * W, square[t]);
+    }
+}
+
+// Rows of a table as points of panels.
+template <class T>
+class RowsToPanels {
+public:
+    static constexpr int W = lanes<T>;
+
+    // row(i) is the i-th of `count` rows; they become points at, at + 1, ...
+    template <class Row>
+    void put(std::int64_t at, std::int64_t count, Row&& row, Panels<T>& to) {
+        const int d = to.d;
+        block_.resize(static_cast<std::size_t>(d + W) * W);
+        for (std::int64_t first = 0; first < count; first += W) {
+            const int here = static_cast<int>(std::min<std::int64_t>(W, count - first));
+            const T* rows[W];
+            for (int i = 0; i < W; ++i) rows[i] = row(first + std::min(i, here - 1));
+            rows_to_lanes(rows, d, block_.data());
+            to.put(at + first, block_.data(), here);
+        }
+    }
+
+private:
+    Buffer<T> block_;  // (features, W)
+};
+
 template <class T>
 Panels<T> make_panels(const T* rows, const double* weights, std::int64_t n, int d) {
     Panels<T> panels;
     panels.reserve(n, d);
-    for (std::int64_t i = 0; i < n; ++i)
-        panels.append(rows + i * d, weights ? static_cast<T>(weights[i]) : T(1));
+    panels.n = n;
+    RowsToPanels<T>().put(0, n, [=](std::int64_t i) { return rows + i * d; }, panels);
+    for (std::int64_t i = 0; i < n; ++i) panels.weights[i] = weights ? static_cast<T>(weights[i]) : T(1);
     panels.close();
     return panels;
 }

@@ -78,8 +78,7 @@ inline void parallel_for(std::int64_t n_jobs, int n_threads, StopFlag& stop,
     {
         std::unique_lock<std::mutex> lock(mutex);
         while (running > 0) {
-            if (finished.wait_for(lock, std::chrono::milliseconds(50)) ==
-                std::cv_status::no_timeout)
+            if (finished.wait_for(lock, std::chrono::milliseconds(50)) == std::cv_status::no_timeout)
                 continue;
             lock.unlock();
             if (interrupted && interrupted()) stop.raise();

@@ -51,35 +51,35 @@ private:
 template <class T>
 class SingleFirst {
 public:
-    // search(points, unit, settings) finds a partition of points in either precision and gives the
-    // run that ended there, exact if the points are of type T. Lengths are multiplied by the unit.
+    // search(points, square, unit, settings) finds a partition of points in either precision and gives the
+    // run that ended there, exact if the points are of type T. Lengths are multiplied by the unit; the
+    // total square is that of the points, but for rounding.
     template <class Search>
-    Lloyd<T>& find(const Points<T>& points, int K, const LloydSettings& settings,
-                   const StopFlag& stop, Search&& search) {
+    Lloyd<T>& find(const Points<T>& points, int K, const LloydSettings& settings, const StopFlag& stop,
+                   Search&& search) {
         const double square = total_square(points);
         if constexpr (std::is_same_v<T, double>) {
             single_.take(points, square);
             LloydSettings scaled = settings;
             scaled.tolerance *= single_.unit * single_.unit;
-            const Lloyd<float>& found = search(single_.view(), single_.unit, scaled);
-            if (tells_apart(found.inertia, square * single_.unit * single_.unit)) {
+            const double scaled_square = square * single_.unit * single_.unit;
+            const Lloyd<float>& found = search(single_.view(), scaled_square, single_.unit, scaled);
+            if (tells_apart(found.inertia, scaled_square)) {
                 make_exact(found, points, square, K, stop);
                 return exact_;
             }
         }
-        return search(points, 1.0, settings);
+        return search(points, square, 1.0, settings);
     }
 
 private:
     // Rounding, some 2^-24 of the square of a point, is little beside what it costs.
-    static bool tells_apart(double inertia, double square) {
-        return inertia > 100 * 0x1p-24 * square;
-    }
+    static bool tells_apart(double inertia, double square) { return inertia > 100 * 0x1p-24 * square; }
 
     // The nearest of the centres that were found, and the means of the clusters that are theirs.
     void make_exact(const Lloyd<float>& found, const Points<double>& points, double square, int K,
                     const StopFlag& stop) {
-        exact_.begin(points, square, K);
+        exact_.begin(points, square, K, false);
         exact_.centers = found.centers;
         for (double& value : exact_.centers.values) value /= single_.unit;
         exact_.assign(stop);

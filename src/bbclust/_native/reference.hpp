@@ -29,17 +29,15 @@ struct ReferencePlan {
     std::int64_t smallest_sample() const {
         return StartPolicy::reference_factor * StartPolicy::smallest_sample(K);
     }
-    bool has_room_for(std::int64_t sample) const {
-        return StartPolicy::rows_per_sampled * sample <= n;
-    }
+    bool has_room_for(std::int64_t sample) const { return StartPolicy::rows_per_sampled * sample <= n; }
 };
 
 // Seedings on samples; those that are worth it go on to all points.
 template <class T, class S>
-Lloyd<S> best_by_samples(const ReferencePlan<T>& plan, const Points<S>& points,
+Lloyd<S> best_by_samples(const ReferencePlan<T>& plan, const Points<S>& points, double square,
                          const LloydSettings& settings, const StopFlag& stop) {
     Starts<S> starts(plan.K);
-    starts.begin(points, plan.smallest_sample(), settings);
+    starts.begin(points, square, plan.smallest_sample(), settings);
     for (int start = 0; start < plan.n_starts; ++start)
         starts.start_from_seeding(plan.start(start), stop);
     return std::move(starts.end(std::is_same_v<S, T>, stop));
@@ -47,7 +45,7 @@ Lloyd<S> best_by_samples(const ReferencePlan<T>& plan, const Points<S>& points,
 
 // Every start on all points, to its end, shared out among threads.
 template <class T, class S>
-Lloyd<S> best_by_all_points(const ReferencePlan<T>& plan, const Points<S>& points,
+Lloyd<S> best_by_all_points(const ReferencePlan<T>& plan, const Points<S>& points, double square,
                             const LloydSettings& settings, int n_threads, StopFlag& stop) {
     n_threads = std::min(n_threads, plan.n_starts);
     std::vector<Starts<S>> workers(n_threads, Starts<S>(plan.K));
@@ -56,7 +54,7 @@ Lloyd<S> best_by_all_points(const ReferencePlan<T>& plan, const Points<S>& point
     Lloyd<S> best;
     parallel_for(plan.n_starts, n_threads, stop, nullptr, [&](std::int64_t start, int thread) {
         Starts<S>& starts = workers[thread];
-        starts.begin(points, points.n, settings);
+        starts.begin(points, square, points.n, settings);
         starts.start_from_seeding(plan.start(start), stop);
         const Lloyd<S>& found = starts.end(std::is_same_v<S, T>, stop);
         std::lock_guard<std::mutex> lock(mutex);
@@ -70,21 +68,21 @@ Lloyd<S> best_by_all_points(const ReferencePlan<T>& plan, const Points<S>& point
 }
 
 template <class T>
-Lloyd<T> find_reference(const ReferencePlan<T>& plan, int n_threads,
-                        const InterruptCheck& interrupted) {
+Lloyd<T> find_reference(const ReferencePlan<T>& plan, int n_threads, const InterruptCheck& interrupted) {
     Lloyd<T> reference;
     StopFlag stop;
     parallel_for(1, 1, stop, interrupted, [&](std::int64_t, int) {
         const Panels<T> points = make_panels(plan.rows, plan.weights, plan.n, plan.d);
         Lloyd<float> in_single;
         Lloyd<double> in_double;
-        const auto search = [&]<class S>(const Points<S>& here, double, const LloydSettings& settings) -> Lloyd<S>& {
+        const auto search = [&]<class S>(const Points<S>& here, double square, double,
+                                         const LloydSettings& settings) -> Lloyd<S>& {
             Lloyd<S>* found;
             if constexpr (std::is_same_v<S, float>) found = &in_single;
             else found = &in_double;
             *found = plan.has_room_for(plan.smallest_sample())
-                         ? best_by_samples(plan, here, settings, stop)
-                         : best_by_all_points(plan, here, settings, n_threads, stop);
+                         ? best_by_samples(plan, here, square, settings, stop)
+                         : best_by_all_points(plan, here, square, settings, n_threads, stop);
             return *found;
         };
         SingleFirst<T> precision;

@@ -69,12 +69,14 @@ public:
     // `votes`: where this thread counts votes on drawn rows; null for a place of its own.
     ReplicaWorker(const ReplicaPlan<T>& plan, const P& clusterer, const Evaluation<T>& evaluation,
                   std::int32_t* votes)
-        : plan_(plan), clusterer_(clusterer), evaluation_(evaluation), votes_(votes),
+        : plan_(plan),
+          clusterer_(clusterer),
+          evaluation_(evaluation),
+          votes_(votes),
           drawer_(plan.draws) {}
 
     // `replica` names the random streams, `b` is the place in the block.
-    void compute(std::int64_t replica, std::int64_t b, const StopFlag& stop,
-                 const ReplicaResults& out) {
+    void compute(std::int64_t replica, std::int64_t b, const StopFlag& stop, const ReplicaResults& out) {
         if (!votes_ && plan_.votes_on_drawn()) {  // here, where other threads are busy too
             own_votes_.assign(static_cast<std::size_t>(plan_.draws.n) * plan_.K, 0);
             votes_ = own_votes_.data();
@@ -82,9 +84,8 @@ public:
         const T* given = plan_.given.points;
         if (given) given += plan_.given.offsets[b] * plan_.draws.d;
         drawer_.draw(replica, given, stop, replica_);
-        found_ = clusterer_.cluster(
-            replica_.panels.view(), plan_.reference_centers,
-            {plan_.draws.seed, static_cast<std::uint64_t>(replica)}, stop);
+        found_ = clusterer_.cluster(replica_.panels.view(), plan_.reference_centers,
+                                    {plan_.draws.seed, static_cast<std::uint64_t>(replica)}, stop);
         out.margin[b] = align(stop);
         publish_centers(b, out);
         vote(out.evaluation_labels + b * plan_.n_evaluation);
@@ -147,8 +148,7 @@ private:
         if (plan_.vote_on_all)
             for (std::int64_t e = 0; e < plan_.n_evaluation; ++e)
                 count(plan_.evaluation_rows[e], static_cast<int>(evaluation_labels_[e]));
-        else
-            for_drawn_rows([this](std::int64_t row) { prefetch(plan_.reference_labels + row); }, count);
+        else for_drawn_rows([this](std::int64_t row) { prefetch(plan_.reference_labels + row); }, count);
         return n_points;
     }
 
@@ -158,11 +158,8 @@ private:
         distance_.assign(K * K, 0.0);
         for (std::int64_t k = 0; k < K; ++k)
             for (std::int64_t j = 0; occupied_[k] && j < K; ++j)
-                for (std::int64_t f = 0; f < d; ++f) {
-                    const double difference =
-                        found_.centers[k * d + f] - plan_.reference_centers[j * d + f];
-                    distance_[k * K + j] += difference * difference;
-                }
+                distance_[k * K + j] = squared_distance(
+                    found_.centers + k * d, plan_.reference_centers + j * d, static_cast<int>(d));
     }
 
     // Surplus centres stay at the reference centre.
@@ -170,8 +167,7 @@ private:
         const std::int64_t K = plan_.K, d = plan_.draws.d;
         for (std::int64_t k = 0; k < K; ++k) {
             const std::int64_t j = aligner_.to_reference[k];
-            const double* from =
-                occupied_[k] ? found_.centers + k * d : plan_.reference_centers + j * d;
+            const double* from = occupied_[k] ? found_.centers + k * d : plan_.reference_centers + j * d;
             std::copy_n(from, d, out.centers + (b * K + j) * d);
             out.occupied[b * K + j] = occupied_[k];
         }
@@ -219,9 +215,8 @@ private:
 
 // Replicas first .. first + count of a run. Integer votes make the sum free of order.
 template <class T, Clusterer<T> P>
-void run_replicas(const ReplicaPlan<T>& plan, const P& clusterer, std::int64_t first,
-                  std::int64_t count, int n_threads, const InterruptCheck& interrupted,
-                  const ReplicaResults& out) {
+void run_replicas(const ReplicaPlan<T>& plan, const P& clusterer, std::int64_t first, std::int64_t count,
+                  int n_threads, const InterruptCheck& interrupted, const ReplicaResults& out) {
     const std::int64_t n = plan.draws.n;
     const Evaluation<T> evaluation(plan);
     n_threads = static_cast<int>(std::min<std::int64_t>(n_threads, count));
@@ -230,9 +225,8 @@ void run_replicas(const ReplicaPlan<T>& plan, const P& clusterer, std::int64_t f
     for (int t = 0; t < n_threads; ++t)  // the first thread counts in place
         workers.emplace_back(plan, clusterer, evaluation, t == 0 ? out.votes : nullptr);
     StopFlag stop;
-    parallel_for(count, n_threads, stop, interrupted, [&](std::int64_t b, int thread) {
-        workers[thread].compute(first + b, b, stop, out);
-    });
+    parallel_for(count, n_threads, stop, interrupted,
+                 [&](std::int64_t b, int thread) { workers[thread].compute(first + b, b, stop, out); });
     if (n_threads > 1 && plan.votes_on_drawn()) {
         constexpr std::int64_t block = 65536;
         const auto add_votes = [&](std::int64_t job, int) {

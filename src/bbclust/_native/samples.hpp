@@ -23,14 +23,16 @@ Points<T> take_sample(const Points<T>& points, std::int64_t size, bool in_blocks
     constexpr double golden = 0.6180339887498949, plastic = 0.7548776662466927;
     constexpr int W = lanes<T>;
     const std::int64_t together = in_blocks ? block_points : 1, count = size / together;
-    const double stretch = static_cast<double>(points.n / together) / static_cast<double>(count);
+    const std::int64_t places = points.n / together;
+    const double stretch = static_cast<double>(places) / static_cast<double>(count);
     const int d = points.d;
     to.reserve(size, d);
     to.n = size;
     for (std::int64_t t = 0; t < count; ++t) {
         const double place = plastic * number + golden * static_cast<double>(t);
-        const std::int64_t from = together * static_cast<std::int64_t>(
-            (static_cast<double>(t) + place - std::floor(place)) * stretch);
+        const std::int64_t from =
+            together *
+            static_cast<std::int64_t>((static_cast<double>(t) + place - std::floor(place)) * stretch);
         std::copy_n(points.weights + from, together, to.weights.data() + t * together);
         if (in_blocks) {
             std::copy_n(points.point(from), together * d, to.point(t * together));
@@ -80,7 +82,8 @@ public:
     // Back to the order of before.
     void undo(Buffer<T>& labels) {
         for (std::int64_t i = 0; i < panels_.n; ++i) sorted_labels_[i] = labels[order_[i]];
-        std::fill(sorted_labels_.begin() + panels_.n, sorted_labels_.end(), sorted_labels_[panels_.n - 1]);
+        std::fill(sorted_labels_.begin() + panels_.n, sorted_labels_.end(),
+                  sorted_labels_[panels_.n - 1]);
         labels.swap(sorted_labels_);
     }
 

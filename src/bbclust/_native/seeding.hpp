@@ -51,7 +51,9 @@ private:
     // column. The order is the same for every vector width, so every machine picks the same points.
     static constexpr int columns = 16;
     static constexpr int packs = columns / W;
-    static constexpr std::int64_t chunk_points = 1024, chunk_panels = chunk_points / W;
+    static constexpr std::int64_t chunk_points = 256, chunk_panels = chunk_points / W;
+    // Panels that stay in cache for all candidates.
+    static constexpr std::int64_t block_panels = 1024 / W;
 
     // An amount for every point, summed so that a share of the total is quickly found.
     struct Amounts {
@@ -114,12 +116,10 @@ private:
         const std::int64_t column = descend([&](std::int64_t v) { return of_columns[v]; }, 0, columns);
         const std::int64_t first = chunk * chunk_points + column;
         const std::int64_t end = std::min((chunk + 1) * chunk_points, points_.n);
-        const std::int64_t row = descend(
-            [&](std::int64_t r) {
-                const std::int64_t i = first + r * columns;
-                return value(i) * points_.weights[i];
-            },
-            0, (end - first + columns - 1) / columns);
+        const std::int64_t row = descend([&](std::int64_t r) {
+            const std::int64_t i = first + r * columns;
+            return value(i) * points_.weights[i];
+        }, 0, (end - first + columns - 1) / columns);
         return first + row * columns;
     }
 
@@ -130,23 +130,23 @@ private:
             for (int f = 0; f < d; ++f) candidates_[t * d + f] = points_.point(chosen_[t])[f * W];
         trial_costs_.assign(n_trials, 0.0);
         with_dimension_if_single<T>(d, [&](auto D) {
-            for (std::int64_t c = 0; c < n_chunks(); ++c) {  // a chunk stays in cache for all
-                if (c % 8 == 0) stop.check();
-                for_tiles(n_trials, [&](int t, auto tile) { try_candidates<D(), tile()>(c, t); });
+            for (std::int64_t p = 0; p < points_.n_panels(); p += block_panels) {
+                stop.check();
+                const std::int64_t end = std::min(p + block_panels, points_.n_panels());
+                for_tiles(n_trials, [&](int t, auto tile) { try_candidates<D(), tile()>(p, end, t); });
             }
         });
         return static_cast<int>(std::min_element(trial_costs_.begin(), trial_costs_.end()) -
                                 trial_costs_.begin());
     }
 
-    // Distances of a chunk with each of N candidates as a further centre, and their cost.
+    // Distances of some panels with each of N candidates as a further centre, and their cost.
     template <int D, int N>
-    void try_candidates(std::int64_t chunk, int first) {
+    void try_candidates(std::int64_t begin, std::int64_t end, int first) {
         Pack<T> cost[N];
         for (int t = 0; t < N; ++t) cost[t] = broadcast(T(0));
-        std::int64_t p = chunk * chunk_panels;
-        for (; p + 2 <= chunk_end(chunk); p += 2) try_on_panels<D, N, 2>(p, first, cost);
-        for (; p < chunk_end(chunk); ++p) try_on_panels<D, N, 1>(p, first, cost);
+        for_groups<panels_at_once>(
+            begin, end, [&](std::int64_t p, auto R) { try_on_panels<D, N, R()>(p, first, cost); });
         for (int t = 0; t < N; ++t) trial_costs_[first + t] += sum_of_lanes<T>(cost[t]);
     }
 
@@ -168,16 +168,15 @@ private:
                 for (int r = 0; r < R; ++r) product[r][t] = product[r][t] + xf[r] * cf;
             }
         }
-        const Pack<T> zero = broadcast(T(0));
+        const Pack<T> zero = broadcast(T(0)), two = broadcast(T(2));
         for (int r = 0; r < R; ++r) {
             const std::int64_t at = (panel + r) * W;
             const Pack<T> norm = load(norms_.data() + at), weight = load(points_.weights + at);
             const Pack<T> before = load(closest_.data() + at);
             for (int t = 0; t < N; ++t) {
-                const Pack<T> sum = (norm - (product[r][t] + product[r][t])) +
-                                    broadcast(norms_[chosen_[first + t]]);
-                const Pack<T> distance = choose_less<T>(sum, zero, zero, sum);
-                const Pack<T> now = choose_less<T>(distance, before, distance, before);
+                const Pack<T> square =
+                    (norm - two * product[r][t]) + broadcast(norms_[chosen_[first + t]]);
+                const Pack<T> now = lesser<T>(greater<T>(square, zero), before);
                 store(distances_.data() + (first + t) * points_.padded() + at, now);
                 cost[t] = cost[t] + now * weight;
             }

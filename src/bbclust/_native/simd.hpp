@@ -4,9 +4,11 @@
 // so the width is a compile-time constant and nothing here is decided at run time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -65,12 +67,12 @@ struct Pack {
     const T& operator[](int i) const { return lane[i]; }
 };
 
-#define BBCLUST_PACK_OPERATOR(op)                                        \
-    template <class T>                                                   \
-    inline Pack<T> operator op(const Pack<T>& a, const Pack<T>& b) {     \
-        Pack<T> r;                                                       \
+#define BBCLUST_PACK_OPERATOR(op)                                              \
+    template <class T>                                                         \
+    inline Pack<T> operator op(const Pack<T>& a, const Pack<T>& b) {           \
+        Pack<T> r;                                                             \
         for (int i = 0; i < lanes<T>; ++i) r.lane[i] = a.lane[i] op b.lane[i]; \
-        return r;                                                        \
+        return r;                                                              \
     }
 BBCLUST_PACK_OPERATOR(+)
 BBCLUST_PACK_OPERATOR(-)
@@ -104,6 +106,33 @@ inline Pack<T> choose_equal(const Pack<T>& a, const Pack<T>& b, const Pack<T>& i
 
 #endif
 
+// Written so that each becomes one instruction; both numbers are finite.
+template <class T>
+inline Pack<T> lesser(const Pack<T>& a, const Pack<T>& b) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4) return (Pack<T>)_mm512_min_ps((__m512)a, (__m512)b);
+    else return (Pack<T>)_mm512_min_pd((__m512d)a, (__m512d)b);
+#elif defined(__AVX2__)
+    if constexpr (sizeof(T) == 4) return (Pack<T>)_mm256_min_ps((__m256)a, (__m256)b);
+    else return (Pack<T>)_mm256_min_pd((__m256d)a, (__m256d)b);
+#else
+    return choose_less<T>(a, b, a, b);
+#endif
+}
+
+template <class T>
+inline Pack<T> greater(const Pack<T>& a, const Pack<T>& b) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4) return (Pack<T>)_mm512_max_ps((__m512)a, (__m512)b);
+    else return (Pack<T>)_mm512_max_pd((__m512d)a, (__m512d)b);
+#elif defined(__AVX2__)
+    if constexpr (sizeof(T) == 4) return (Pack<T>)_mm256_max_ps((__m256)a, (__m256)b);
+    else return (Pack<T>)_mm256_max_pd((__m256d)a, (__m256d)b);
+#else
+    return choose_less<T>(b, a, a, b);
+#endif
+}
+
 template <class T>
 inline Pack<T> load(const T* from) {
     Pack<T> r;
@@ -116,6 +145,55 @@ inline void store(T* to, const Pack<T>& value) {
     std::memcpy(to, &value, sizeof value);
 }
 
+// Lanes below `count`, as instructions that leave out the others want them.
+#if defined(__AVX512F__)
+template <class T>
+inline auto first_lanes(int count) {
+    using Mask = std::conditional_t<sizeof(T) == 4, __mmask16, __mmask8>;
+    return static_cast<Mask>((1U << count) - 1);
+}
+#elif defined(__AVX2__)
+template <class T>
+inline __m256i first_lanes(int count) {
+    if constexpr (sizeof(T) == 4)
+        return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    else return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+#endif
+
+// The first `count` numbers, at most a register of them; beyond these, zeros.
+template <class T>
+inline Pack<T> load_first(const T* from, int count) {
+    if (count >= lanes<T>) return load(from);
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4) return (Pack<T>)_mm512_maskz_loadu_ps(first_lanes<T>(count), from);
+    else return (Pack<T>)_mm512_maskz_loadu_pd(first_lanes<T>(count), from);
+#elif defined(__AVX2__)
+    if constexpr (sizeof(T) == 4) return (Pack<T>)_mm256_maskload_ps(from, first_lanes<T>(count));
+    else return (Pack<T>)_mm256_maskload_pd(from, first_lanes<T>(count));
+#else
+    T numbers[lanes<T>] = {};
+    for (int i = 0; i < count; ++i) numbers[i] = from[i];
+    return load(numbers);
+#endif
+}
+
+// Copies as many.
+template <class T>
+inline void store_first(T* to, const T* from, int count) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4)
+        _mm512_mask_storeu_ps(to, first_lanes<T>(count), (__m512)load_first(from, count));
+    else _mm512_mask_storeu_pd(to, first_lanes<T>(count), (__m512d)load_first(from, count));
+#elif defined(__AVX2__)
+    if constexpr (sizeof(T) == 4)
+        _mm256_maskstore_ps(to, first_lanes<T>(count), (__m256)load_first(from, count));
+    else _mm256_maskstore_pd(to, first_lanes<T>(count), (__m256d)load_first(from, count));
+#else
+    for (int i = 0; i < count; ++i) to[i] = from[i];
+#endif
+}
+
 // Lanes joined by op in pairs, halves first: one order for every compiler.
 #if defined(__GNUC__) || defined(__clang__)
 template <class T, int N, class Op>
@@ -125,10 +203,8 @@ inline T join_halves(const void* numbers, Op op) {
     std::memcpy(&low, numbers, sizeof low);
     std::memcpy(&high, static_cast<const char*>(numbers) + sizeof low, sizeof high);
     low = op(low, high);
-    if constexpr (N == 2)
-        return low[0];
-    else
-        return join_halves<T, N / 2>(&low, op);
+    if constexpr (N == 2) return low[0];
+    else return join_halves<T, N / 2>(&low, op);
 }
 template <class T, class Op>
 inline T join_lanes(const Pack<T>& a, Op op) {
@@ -161,15 +237,14 @@ inline std::uint32_t differing_lanes(const T* a, const T* b) {
 #if defined(__AVX512F__)
     if constexpr (sizeof(T) == 4)
         return _mm512_cmp_ps_mask(_mm512_loadu_ps(a), _mm512_loadu_ps(b), _CMP_NEQ_UQ);
-    else
-        return _mm512_cmp_pd_mask(_mm512_loadu_pd(a), _mm512_loadu_pd(b), _CMP_NEQ_UQ);
+    else return _mm512_cmp_pd_mask(_mm512_loadu_pd(a), _mm512_loadu_pd(b), _CMP_NEQ_UQ);
 #elif defined(__AVX2__)
     if constexpr (sizeof(T) == 4)
-        return static_cast<std::uint32_t>(_mm256_movemask_ps(
-            _mm256_cmp_ps(_mm256_loadu_ps(a), _mm256_loadu_ps(b), _CMP_NEQ_UQ)));
+        return static_cast<std::uint32_t>(
+            _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(a), _mm256_loadu_ps(b), _CMP_NEQ_UQ)));
     else
-        return static_cast<std::uint32_t>(_mm256_movemask_pd(
-            _mm256_cmp_pd(_mm256_loadu_pd(a), _mm256_loadu_pd(b), _CMP_NEQ_UQ)));
+        return static_cast<std::uint32_t>(
+            _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(a), _mm256_loadu_pd(b), _CMP_NEQ_UQ)));
 #else
     std::uint32_t differing = 0;
     for (int i = 0; i < lanes<T>; ++i) differing |= static_cast<std::uint32_t>(a[i] != b[i]) << i;
@@ -181,10 +256,8 @@ inline std::uint32_t differing_lanes(const T* a, const T* b) {
 template <class T>
 inline std::uint32_t lanes_less(const T* a, const Pack<T>& b) {
 #if defined(__AVX512F__)
-    if constexpr (sizeof(T) == 4)
-        return _mm512_cmp_ps_mask(_mm512_loadu_ps(a), (__m512)b, _CMP_LT_OQ);
-    else
-        return _mm512_cmp_pd_mask(_mm512_loadu_pd(a), (__m512d)b, _CMP_LT_OQ);
+    if constexpr (sizeof(T) == 4) return _mm512_cmp_ps_mask(_mm512_loadu_ps(a), (__m512)b, _CMP_LT_OQ);
+    else return _mm512_cmp_pd_mask(_mm512_loadu_pd(a), (__m512d)b, _CMP_LT_OQ);
 #elif defined(__AVX2__)
     if constexpr (sizeof(T) == 4)
         return static_cast<std::uint32_t>(
@@ -217,8 +290,8 @@ inline void least_of_eight_rows(const float* rows, float* out) {
         return _mm256_min_ps(_mm256_shuffle_ps(a, b, 0x44), _mm256_shuffle_ps(a, b, 0xEE));
     };
     const __m256 a = four(0), b = four(4);
-    _mm256_storeu_ps(out, _mm256_min_ps(_mm256_permute2f128_ps(a, b, 0x20),
-                                        _mm256_permute2f128_ps(a, b, 0x31)));
+    _mm256_storeu_ps(
+        out, _mm256_min_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31)));
 #else
     for (int r = 0; r < 8; ++r) out[r] = least_of_lanes<float>(load(rows + r * W));
 #endif
@@ -240,6 +313,112 @@ inline void widen(const Pack<T>& from, Pack<S> (&to)[sizeof(S) / sizeof(T)]) {
             for (int i = 0; i < lanes<S>; ++i) to[h][i] = static_cast<S>(from[h * lanes<S> + i]);
 #endif
     }
+}
+
+// A square block of numbers, one row a register: rows become columns.
+#if defined(__GNUC__) || defined(__clang__)
+// One step of it, for pairs of rows that are `apart`: numbers whose place has that bit change over.
+template <class T, int apart, int... i>
+inline void swap_places(Pack<T>& a, Pack<T>& b, std::integer_sequence<int, i...>) {
+    constexpr int W = lanes<T>;
+#if defined(__clang__)
+    const Pack<T> low = __builtin_shufflevector(a, b, (i & apart ? W + (i ^ apart) : i)...);
+    const Pack<T> high = __builtin_shufflevector(a, b, (i & apart ? W + i : i | apart)...);
+#else
+    using Place = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+    typedef Place Places __attribute__((vector_size(vector_bytes)));
+    const Pack<T> low = __builtin_shuffle(a, b, Places{(i & apart ? W + (i ^ apart) : i)...});
+    const Pack<T> high = __builtin_shuffle(a, b, Places{(i & apart ? W + i : i | apart)...});
+#endif
+    a = low;
+    b = high;
+}
+template <class T, int apart = lanes<T> / 2>
+inline void transpose(Pack<T> (&rows)[lanes<T>]) {
+    for (int i = 0; i < lanes<T>; ++i)
+        if (!(i & apart))
+            swap_places<T, apart>(rows[i], rows[i | apart], std::make_integer_sequence<int, lanes<T>>());
+    if constexpr (apart > 1) transpose<T, apart / 2>(rows);
+}
+#else
+template <class T>
+inline void transpose(Pack<T> (&rows)[lanes<T>]) {
+    for (int i = 0; i < lanes<T>; ++i)
+        for (int j = 0; j < i; ++j) std::swap(rows[i][j], rows[j][i]);
+}
+#endif
+
+// The first `count` numbers, at most a register of them, that are a register apart; else zeros.
+template <class T>
+inline Pack<T> load_column(const T* from, int count) {
+    constexpr int W = lanes<T>;
+    count = std::min(count, W);
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4) {
+        const __m512i places =
+            _mm512_setr_epi32(0, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240);
+        return (Pack<T>)_mm512_mask_i32gather_ps(_mm512_setzero_ps(), first_lanes<T>(count), places,
+                                                 from, 4);
+    } else {
+        const __m512i places = _mm512_setr_epi64(0, 8, 16, 24, 32, 40, 48, 56);
+        return (Pack<T>)_mm512_mask_i64gather_pd(_mm512_setzero_pd(), first_lanes<T>(count), places,
+                                                 from, 8);
+    }
+#elif defined(__AVX2__)
+    if constexpr (sizeof(T) == 4) {
+        const __m256i places = _mm256_setr_epi32(0, 8, 16, 24, 32, 40, 48, 56);
+        return (Pack<T>)_mm256_mask_i32gather_ps(_mm256_setzero_ps(), from, places,
+                                                 _mm256_castsi256_ps(first_lanes<T>(count)), 4);
+    } else {
+        const __m256i places = _mm256_setr_epi64x(0, 4, 8, 12);
+        return (Pack<T>)_mm256_mask_i64gather_pd(_mm256_setzero_pd(), from, places,
+                                                 _mm256_castsi256_pd(first_lanes<T>(count)), 8);
+    }
+#else
+    Pack<T> r = broadcast(T(0));
+    for (int i = 0; i < count; ++i) r[i] = from[i * W];
+    return r;
+#endif
+}
+
+// term(0) + ... + term(n - 1). A term is asked for as a number, or for a register of them at once: one
+// sum after the other would wait for itself.
+template <class Term>
+inline double sum_of_terms(int n, Term&& term) {
+    constexpr int W = lanes<double>;
+    int i = 0;
+    double sum = 0;
+    if (n >= W) {
+        Pack<double> sums = broadcast(0.0);
+        for (; i + W <= n; i += W) sums = sums + term(i, [](const double* from) { return load(from); });
+        sum = sum_of_lanes<double>(sums);
+    }
+    for (; i < n; ++i) sum += term(i, [](const double* from) { return *from; });
+    return sum;
+}
+
+// As it is after a conversion to T and back.
+template <class T>
+inline double rounded(double value) {
+    return static_cast<double>(static_cast<T>(value));
+}
+template <class T>
+inline Pack<double> rounded(const Pack<double>& values) {
+#if defined(__GNUC__) || defined(__clang__)
+    typedef T Short __attribute__((vector_size(lanes<double> * sizeof(T))));
+    return __builtin_convertvector(__builtin_convertvector(values, Short), Pack<double>);
+#else
+    Pack<double> r;
+    for (int i = 0; i < lanes<double>; ++i) r[i] = rounded<T>(values[i]);
+    return r;
+#endif
+}
+
+inline double squared_distance(const double* a, const double* b, int d) {
+    return sum_of_terms(d, [=](int f, auto take) {
+        const auto difference = take(a + f) - take(b + f);
+        return difference * difference;
+    });
 }
 
 // A hint: the line of memory will be read soon.
@@ -267,10 +446,16 @@ inline auto with_dimension(int d, F&& f) {
 // The same where searches run, which is in single precision: others have the general code only.
 template <class T, class F>
 inline auto with_dimension_if_single(int d, F&& f) {
-    if constexpr (std::is_same_v<T, float>)
-        return with_dimension(d, f);
-    else
-        return f(std::integral_constant<int, 0>{});
+    if constexpr (std::is_same_v<T, float>) return with_dimension(d, f);
+    else return f(std::integral_constant<int, 0>{});
+}
+
+// Calls f(p, size) for begin .. end in groups of the largest size, and what is left in halves of it; the
+// size is a compile-time constant.
+template <int largest, class F>
+inline void for_groups(std::int64_t begin, std::int64_t end, F&& f) {
+    for (; begin + largest <= end; begin += largest) f(begin, std::integral_constant<int, largest>{});
+    if constexpr (largest > 1) for_groups<largest / 2>(begin, end, f);
 }
 
 // Calls f(first, size) for tiles of up to six of `count` things, the size as a compile-time constant.
@@ -285,7 +470,7 @@ inline void for_tiles(int count, F&& f) {
             case 4: f(k, std::integral_constant<int, 4>{}); break;
             case 3: f(k, std::integral_constant<int, 3>{}); break;
             case 2: f(k, std::integral_constant<int, 2>{}); break;
-            case 1: f(k, std::integral_constant<int, 1>{}); break;
+            default: f(k, std::integral_constant<int, 1>{});
         }
         k += size;
     }

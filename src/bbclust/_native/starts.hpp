@@ -4,7 +4,7 @@
 // two of the smallest samples have, a thousand if clusters are few, every start runs to its end. Of more:
 // - A seeding runs on a fair sample first, each on one of its own, then on larger ones, and goes on from
 //   there on all points. It is dropped if it is clearly worse than the best on the same sample.
-// - A run that is farther above the best than it will still come down ends.
+// - A run that is much farther above the best than it still comes down ends.
 // - On all points, a run begins with what is known of the points from the runs before: if it leads to
 //   much the same partition, few points have to be looked at again.
 #pragma once
@@ -27,7 +27,7 @@ namespace bbclust {
 // The numbers that decide which starts go on. Sizes of samples are multiples of sixteen.
 struct StartPolicy {
     // The smallest sample: enough points for every cluster.
-    static constexpr std::int64_t least_points = 512, points_per_cluster = 64;
+    static constexpr std::int64_t least_points = 512, points_per_cluster = 16;
     // The smallest is at most half of all points: a larger one saves little.
     static constexpr std::int64_t points_per_sampled = 2;
     // From one sample to the next, as long as it is at most half of all.
@@ -35,13 +35,15 @@ struct StartPolicy {
     // On a sample a run has to show where it leads: it goes on from there on more points.
     static constexpr int sample_iterations = 50;
     // Standard errors of the difference in cost by which a partition of a sample is clearly worse.
-    static constexpr double clearly_worse = 3.0;
+    static constexpr double clearly_worse = 5.0;
     // Two runs on the same sample have led to the same partition if centres are closer than this share
     // of the half way to the next.
     static constexpr double same = 0.1;
-    // A run gains less with every iteration: one that is so many times its last gain above the best
-    // hardly ends below it. benchmarks/same_measure.py compares with runs that all go on.
-    static constexpr double gains_left = 30.0;
+    // A run that is above the best by more than half of what a cluster costs has a cluster in two or two
+    // in one: once it gains little, in comparison, it stays there. Any other may come down slowly and for
+    // long, and has to be so many times its last gain above the best that nothing is left of it.
+    // benchmarks/same_measure.py compares with runs that all go on.
+    static constexpr double share_of_cluster = 0.5, gains_left = 5.0, slow_gains_left = 300.0;
     // The reference partition is looked for on samples so many times as large as a replica's, because
     // all else is measured by it, if there are so many times as many rows.
     static constexpr std::int64_t reference_factor = 8, rows_per_sampled = 4;
@@ -56,8 +58,10 @@ class Starts {
 public:
     explicit Starts(int K) : K_(K) {}
 
-    // Take these points. Seedings begin on samples of the given size if there are points enough.
-    void begin(const Points<T>& points, std::int64_t sample_size, const LloydSettings& settings);
+    // Take these points, with their total square. Seedings begin on samples of the given size if there
+    // are points enough.
+    void begin(const Points<T>& points, double square, std::int64_t sample_size,
+               const LloydSettings& settings);
 
     // From centres near which a partition is expected, before all other starts.
     void start_from(const double* centers, const StopFlag& stop);
@@ -75,7 +79,7 @@ private:
     };
 
     void seed(const Points<T>& points, double square, Stream& random, const StopFlag& stop) {
-        part_.begin(points, square, K_);
+        part_.begin(points, square, K_, false);
         seeds_.resize(static_cast<std::size_t>(K_) * points.d);
         const int found = seeder_.seed(K_, random, stop, seeds_.data(), part_.labels.data());
         part_.centers.set(seeds_.data(), K_, points.d, found);
@@ -96,7 +100,7 @@ private:
                 seeder_.begin(sample);
                 seed(sample, square, random, stop);
             } else {
-                part_.begin(sample, square, K_);
+                part_.begin(sample, square, K_, false);
                 part_.centers = candidate_;
             }
             const bool ended = part_.run(on_sample(), stop, hopeless(repeated_.inertia));
@@ -120,9 +124,12 @@ private:
 
     bool has_best() const { return best_.inertia < std::numeric_limits<double>::infinity(); }
 
-    static auto hopeless(double best) {
-        return [best](double inertia, double gain) {
-            return inertia - best > StartPolicy::gains_left * gain;
+    auto hopeless(double best) const {
+        const double apart = StartPolicy::share_of_cluster * best / K_;
+        return [=](double inertia, double gain) {
+            const double above = inertia - best;
+            return above > StartPolicy::slow_gains_left * gain ||
+                   (above > apart && above > StartPolicy::gains_left * gain);
         };
     }
 
@@ -135,7 +142,7 @@ private:
         sorter_.take(points_, K_, whole_.labels);
         points_ = sorter_.view();
         sorted_ = true;
-        whole_.begin(points_, square_, K_);
+        whole_.begin(points_, square_, K_, true);
         whole_.take_labels(true, stop);
     }
 
@@ -146,7 +153,6 @@ private:
             whole_.jump(candidate_);
         } else {
             whole_.centers = candidate_;
-            whole_.expect_small_moves();
         }
         if (whole_.run(settings_, stop, hopeless(best_.inertia)) && whole_.inertia < best_.inertia)
             remember(n_iter_before);
@@ -180,18 +186,9 @@ private:
         centers = std::move(ordered);
     }
 
-    static double squared_distance(const double* a, const double* b, int d) {
-        double sums[4] = {};  // side by side: one sum would wait for itself
-        int f = 0;
-        for (; f + 4 <= d; f += 4)
-            for (int t = 0; t < 4; ++t) sums[t] += (a[f + t] - b[f + t]) * (a[f + t] - b[f + t]);
-        for (; f < d; ++f) sums[0] += (a[f] - b[f]) * (a[f] - b[f]);
-        return (sums[0] + sums[2]) + (sums[1] + sums[3]);
-    }
-
     // Where the best partition so far leads on a sample.
     void repeat_best(const Points<T>& sample, double square, const StopFlag& stop) {
-        part_.begin(sample, square, K_);
+        part_.begin(sample, square, K_, false);
         part_.centers = best_.centers;
         part_.run(on_sample(), stop, [](double, double) { return false; });
         repeated_.centers = part_.centers;
@@ -230,16 +227,14 @@ private:
     // its size: the candidate goes as near as that of another sample of as many points would be.
     void approach_best(std::int64_t size, const StopFlag& stop) {
         put_in_order(best_.centers, stop, candidate_);
-        const double nearer =
-            std::sqrt(static_cast<double>(size) / static_cast<double>(points_.n));
+        const double nearer = std::sqrt(static_cast<double>(size) / static_cast<double>(points_.n));
         for (std::size_t e = 0; e < candidate_.values.size(); ++e) {
             const double best = best_.centers.values[e];
             candidate_.values[e] = best + nearer * (candidate_.values[e] - best);
         }
     }
 
-    void weigh(const Centers& centers, const Points<T>& sample, const StopFlag& stop,
-               Buffer<T>& costs) {
+    void weigh(const Centers& centers, const Points<T>& sample, const StopFlag& stop, Buffer<T>& costs) {
         book_.set(centers.values.data(), centers.in_use.data(), K_, sample.d);
         weigh_costs(sample, book_, stop, costs);
     }
@@ -265,16 +260,17 @@ private:
 // What the class is used by stands outside of it: it is compiled once for all units that use it.
 
 template <class T>
-void Starts<T>::begin(const Points<T>& points, std::int64_t sample_size, const LloydSettings& settings) {
+void Starts<T>::begin(const Points<T>& points, double square, std::int64_t sample_size,
+                      const LloydSettings& settings) {
     points_ = points;
     settings_ = settings;
-    square_ = total_square(points);
+    square_ = square;
     sample_size_ = sample_size;
     sampled_ = StartPolicy::points_per_sampled * sample_size <= points.n;
     n_seedings_ = 0;
     best_.inertia = repeated_.inertia = std::numeric_limits<double>::infinity();
     sorted_ = false;
-    whole_.begin(points, square_, K_);
+    whole_.begin(points, square_, K_, false);
     if (!sampled_) seeder_.begin(points);
 }
 

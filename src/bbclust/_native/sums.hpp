@@ -20,12 +20,13 @@ public:
     void clear(int K, int d) {
         K_ = K;
         d_ = d;
-        sums_.assign(static_cast<std::size_t>(K) * d, 0.0);
+        stride_ = (d + W - 1) / W * W;
+        sums_.assign(static_cast<std::size_t>(K) * stride_, 0.0);
         mass_.assign(K, 0.0);
         counts.assign(K, 0);
     }
 
-    const double* sum(int k) const { return sums_.data() + static_cast<std::int64_t>(k) * d_; }
+    const double* sum(int k) const { return sums_.data() + static_cast<std::int64_t>(k) * stride_; }
     double mass(int k) const { return mass_[k]; }
 
     // Those of all points, from their labels.
@@ -51,33 +52,25 @@ public:
                 exact ? add_clusters<double>(points, labels, p, next, k, 1)
                       : add_clusters<T>(points, labels, p, next, k, 1);
                 p = next;
-            } else if (K_ <= W) {  // few clusters are summed side by side
+            } else if (K_ <= masked_at_most) {  // few clusters are summed side by side
                 exact ? add_clusters<double>(points, labels, p, end, 0, K_)
                       : add_clusters<T>(points, labels, p, end, 0, K_);
                 p = end;
             } else {
-                with_dimension_if_single<T>(d_, [&](auto D) {
-                    for (std::int64_t i = p * W; i < std::min((p + 1) * W, points.n); ++i)
-                        add_point<D()>(points, i, static_cast<int>(labels[i]));
-                });
-                ++p;
+                add_points(points, labels, p++);
             }
         }
     }
 
     // A point leaves a cluster for another.
-    template <int D>
     void move(const Points<T>& points, std::int64_t i, int from, int to) {
         if (!(points.weights[i] > 0)) return;
         const double weight = static_cast<double>(points.weights[i]);
-        const int d = D ? D : d_;
-        const T* x = points.values + (i / W) * d * W + i % W;
-        double* less = sums_.data() + static_cast<std::int64_t>(from) * d;
-        double* more = sums_.data() + static_cast<std::int64_t>(to) * d;
-        for (int f = 0; f < d; ++f) {
-            const double product = weight * static_cast<double>(x[f * W]);
-            less[f] -= product;
-            more[f] += product;
+        const T* x = points.point(i);
+        for (int f = 0; f < d_; f += W) {
+            const Pack<T> values = load_column(x + f * W, d_ - f);
+            add_product(values, -weight, from, f);
+            add_product(values, weight, to, f);
         }
         mass_[from] -= weight;
         mass_[to] += weight;
@@ -88,16 +81,36 @@ public:
 private:
     static constexpr int W = lanes<T>;
 
-    template <int D>
-    void add_point(const Points<T>& points, std::int64_t i, int k) {
-        if (!(points.weights[i] > 0)) return;
-        const int d = D ? D : d_;
-        const double weight = static_cast<double>(points.weights[i]);
-        const T* x = points.values + (i / W) * d * W + i % W;
-        double* sum = sums_.data() + static_cast<std::int64_t>(k) * d;
-        for (int f = 0; f < d; ++f) sum[f] += weight * static_cast<double>(x[f * W]);
-        mass_[k] += weight;
-        ++counts[k];
+    // Of more clusters, points are added one by one: it takes as long for any number.
+    static constexpr int masked_at_most = 6;
+
+    // A register of features from f on, of one point.
+    void add_product(const Pack<T>& values, double weight, int k, int f) {
+        constexpr int N = static_cast<int>(sizeof(double) / sizeof(T));
+        double* sum = sums_.data() + static_cast<std::int64_t>(k) * stride_ + f;
+        Pack<double> wide[N];
+        widen<T, double>(values, wide);
+        for (int h = 0; h < N; ++h)
+            store(sum + h * lanes<double>, load(sum + h * lanes<double>) + broadcast(weight) * wide[h]);
+    }
+
+    // Those of a panel.
+    void add_points(const Points<T>& points, const T* labels, std::int64_t p) {
+        const T* weights = points.weights + p * W;
+        int names[W];
+        for (int i = 0; i < W; ++i) {
+            names[i] = static_cast<int>(labels[p * W + i]);
+            mass_[names[i]] += static_cast<double>(weights[i]);
+            counts[names[i]] += weights[i] > 0;
+        }
+        for (int f = 0; f < d_; f += W) {
+            Pack<T> block[W];
+            for (int t = 0; t < W; ++t)
+                block[t] = f + t < d_ ? load(points.panel(p) + (f + t) * W) : broadcast(T(0));
+            transpose<T>(block);
+            for (int i = 0; i < W; ++i)
+                add_product(block[i], static_cast<double>(weights[i]), names[i], f);
+        }
     }
 
     // Are all points of a panel of one cluster?
@@ -109,8 +122,8 @@ private:
 
     // The points of `count` clusters from `first` on, with the weights of all others masked.
     template <class S>
-    void add_clusters(const Points<T>& points, const T* labels, std::int64_t begin,
-                      std::int64_t end, int first, int count) {
+    void add_clusters(const Points<T>& points, const T* labels, std::int64_t begin, std::int64_t end,
+                      int first, int count) {
         for (int k = 0; k < count; ++k) mask<S>(points, labels, begin, end, first + k, k);
         for_tiles(count, [&](int k, auto tile) {
             constexpr int together = tile() <= 3 ? 4 : 2;  // enough sums to keep busy
@@ -123,11 +136,11 @@ private:
 
     // The weights of the points of cluster k, zero for all others; their number and sum.
     template <class S>
-    void mask(const Points<T>& points, const T* labels, std::int64_t begin, std::int64_t end,
-              int k, int place) {
+    void mask(const Points<T>& points, const T* labels, std::int64_t begin, std::int64_t end, int k,
+              int place) {
         constexpr int N = static_cast<int>(sizeof(S) / sizeof(T));
         Buffer<S>& masked = masked_weights<S>();
-        masked.resize(static_cast<std::size_t>(W) * block * W);
+        masked.resize(static_cast<std::size_t>(masked_at_most) * block * W);
         S* to = masked.data() + place * (end - begin) * W;
         const Pack<T> zero = broadcast(T(0)), one = broadcast(T(1)), name = broadcast(T(k));
         Pack<T> count = zero;
@@ -163,12 +176,14 @@ private:
                 widen<T, S>(load(points.panel(p) + (f + t) * W), values);
                 for (int j = 0; j < KT; ++j)
                     for (int h = 0; h < N; ++h)
-                        sum[j][t][h] = sum[j][t][h] + load(weights + j * stride + h * lanes<S>) * values[h];
+                        sum[j][t][h] =
+                            sum[j][t][h] + load(weights + j * stride + h * lanes<S>) * values[h];
             }
         for (int j = 0; j < KT; ++j)
             for (int t = 0; t < F; ++t)
                 for (int h = 0; h < N; ++h)
-                    sums_[static_cast<std::int64_t>(first + k + j) * d_ + f + t] += sum_of_lanes<S>(sum[j][t][h]);
+                    sums_[static_cast<std::int64_t>(first + k + j) * stride_ + f + t] +=
+                        sum_of_lanes<S>(sum[j][t][h]);
     }
 
     template <class S>
@@ -177,8 +192,8 @@ private:
         else return masked_double_;
     }
 
-    int K_ = 0, d_ = 0;
-    std::vector<double> sums_;  // (K, d)
+    int K_ = 0, d_ = 0, stride_ = 0;
+    Buffer<double> sums_;       // (K, d filled up to whole registers)
     std::vector<double> mass_;  // (K,), the weights
     Buffer<T> masked_;          // (clusters, points of a block), see mask
     Buffer<double> masked_double_;
