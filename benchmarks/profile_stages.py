@@ -20,7 +20,7 @@ from bbclust.ensemble.run import run_replicas
 
 # The first that a function's name contains is its stage.
 STAGES = (
-    ("drawing", ("Drawer", "normals_from", "Gammas", "Mixture", "philox")),
+    ("drawing", ("Drawer", "normals_from", "Gammas", "Mixture", "philox", "RowsToPanels")),
     ("seeding", ("Seeder",)),
     ("assignment", ("nearest_of_panels", "score_tile", "for_nearest", "Margins", "assign_in")),
     ("sums of clusters", ("ClusterSums", "Lloyd", "total_square")),
