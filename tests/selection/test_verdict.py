@@ -12,10 +12,11 @@ from bbclust.report import gather, render, summarize
 from bbclust.report.k_slider import KINDS
 from bbclust.selection import k_selector
 from bbclust.selection.criteria import Evidence
-from bbclust.selection.splits import PairTest
+from bbclust.selection.splits import PairTest, mean_doubts
 from bbclust.selection.verdict import (
     UNTESTED,
     KVerdict,
+    Split,
     Verdict,
     _kind,
     classify_separation,
@@ -38,6 +39,7 @@ def verdict_of(**changes):
         "tendency": 0.01,
         "confidence": None,
         "n_resamples": 0,
+        "smallest_p": 0.001,
         "best_k_by": {"pairwise": 4, "mean": 4},
         "largest_k": 9,
         "pairs": (),
@@ -74,7 +76,33 @@ def test_groups_are_clusters_that_are_not_shown_to_be_separated():
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"pairs": pairs_of(p01="separated")}, "4 clusters, separated from one another (p = 0.01)"),
+        (
+            {"pairs": pairs_of(p01="separated")},
+            "Use 4 clusters: they are separated from one another (p = 0.01).",
+        ),
+        (
+            {"pairs": pairs_of(p01="separated"), "tendency": 1e-5, "smallest_p": 0.0025},
+            "Use 4 clusters: they are separated from one another (p < 0.0025).",
+        ),
+        (
+            {"confidence": {3: 0.1, 4: 0.9}, "n_resamples": 10},
+            "Use 4 clusters: they are separated from one another (p = 0.01), and 9 of 10 "
+            "half-samples of the rows choose 4 as well.",
+        ),
+        (
+            {"confidence": {3: 0.6, 4: 0.4}, "n_resamples": 10},
+            "4 clusters fit best and are separated from one another (p = 0.01). But only 4 of 10 "
+            "half-samples of the rows choose 4; most often they choose 3.",
+        ),
+        (
+            {"confidence": {3: 0.5, 4: 0.5}, "n_resamples": 10},
+            "4 clusters fit best and are separated from one another (p = 0.01). But only 5 of 10 "
+            "half-samples of the rows choose 4.",
+        ),
+        (
+            {"tied_k": (4, 5)},
+            "4 clusters fit best and are separated from one another (p = 0.01).",
+        ),
         (
             {"pairs": pairs_of(p01="separated", p23="touching")},
             "4 clusters fit best, of which 3 groups are shown to be separated (p = 0.01); clusters "
@@ -90,7 +118,10 @@ def test_groups_are_clusters_that_are_not_shown_to_be_separated():
             "but no valley between any two groups of them is shown: they touch, one cloud has "
             "corners, or the rows are too few to show it.",
         ),
-        ({"tendency": None}, "4 clusters fit best; whether there are any was not tested."),
+        (
+            {"tendency": None},
+            "Whether there are clusters at all was not tested. If there are, 4 fit best.",
+        ),
         ({"tendency": 0.2}, "No clusters are shown: one cloud without a gap could look like this"),
         ({"tendency": 0.2, "best_k": 1}, "No clusters: the rows look like one cloud."),
     ],
@@ -98,6 +129,8 @@ def test_groups_are_clusters_that_are_not_shown_to_be_separated():
 def test_the_answer(changes, sentence):
     verdict = verdict_of(**changes)
     assert sentence in verdict.answer()
+    assert verdict.answer().endswith(".")
+    assert ".." not in verdict.answer()
     assert str(verdict).splitlines()[0] == verdict.answer()
 
 
@@ -124,36 +157,66 @@ def test_without_a_valley_nothing_is_called_separated(tendency, best_k):
     assert "separated" not in str(verdict)
 
 
-def test_support_is_short_when_all_agree():
-    assert verdict_of().support() == "All criteria agree."
+def test_many_clusters_that_touch_are_counted_not_listed():
+    pairs = pairs_of(**{f"p{a}{a + 1}": "touching" for a in range(7)}, p89="separated")
+    verdict = verdict_of(best_k=10, pairs=pairs)
+    assert "groups are shown to be separated (p = 0.01); 8 of them touch one" in verdict.answer()
 
 
-def test_support_names_those_who_disagree():
+def test_no_doubts_when_all_agree():
+    assert verdict_of().doubts() == ""
+    assert verdict_of().reasons() == ""
+    assert str(verdict_of()) == verdict_of().answer()
+
+
+def k_verdict(k, kind, cut_ratio, splits=()):
+    return KVerdict(k, kind, (0, 1), 0.1, 0.01, cut_ratio, 0.1, 0.1, (1 / k,) * k, None, splits)
+
+
+def test_reasons_say_what_fewer_and_more_clusters_would_do():
+    apart, cut = Split(1, (1, 3), 0.1, True), Split(2, (2, 4), 1.47, False)
+    by_k = (
+        k_verdict(3, "held", 0.2),
+        k_verdict(4, "held", 0.3, (apart,)),
+        k_verdict(5, "cut", 1.6, (cut, Split(0, (0, 3), 0.7, False))),
+    )
+    more = (
+        " With 5, cluster 2 may well be cut in two: its parts leave 1.5 times the doubt of a cut "
+        "through a cluster."
+    )
+    joined = {
+        "separated": "With 3, clusters 1 and 3 would be one, though they are separated.",
+        "touching": "With 3, clusters 1 and 3, which touch, would be one.",
+        "halves": "With 3, clusters 1 and 3 would be one.",
+    }
+    for kind, fewer in joined.items():
+        assert verdict_of(by_k=by_k, pairs=pairs_of(p13=kind)).reasons() == fewer + more
+    unsure = verdict_of(by_k=(*by_k[1:2], k_verdict(5, "cut", 1.6)))
+    assert unsure.reasons() == (
+        "With 5, a cluster may well be cut in two: the worst pair leaves 1.6 times the doubt of a "
+        "cut through a cluster."
+    )
+    assert verdict_of(by_k=by_k, tendency=0.5).reasons().startswith("With 5")
+
+
+def test_doubts_name_those_who_disagree():
     other = verdict_of(best_k_by={"pairwise": 2, "mean": 3})
-    assert other.support() == "The paper's criteria choose 2 (pairwise) and 3 (mean)."
+    assert other.doubts() == "The paper's criteria choose 2 (pairwise) and 3 (mean)."
     one = verdict_of(best_k_by={"pairwise": 4, "mean": 2})
-    assert one.support() == "The paper's criteria choose 2 (mean)."
+    assert one.doubts() == "The paper's criteria choose 2 (mean)."
     cloud = verdict_of(best_k=1, best_k_by={"pairwise": 2, "mean": 3})
-    assert cloud.support() == (
+    assert cloud.doubts() == (
         "The paper's criteria, which cannot choose 1, choose 2 (pairwise) and 3 (mean)."
     )
 
 
-def test_support_names_ties_half_samples_and_the_edge():
-    verdict = verdict_of(
-        tied_k=(3, 4, 7),
-        confidence={2: 0.0, 3: 0.6, 4: 0.4},
-        n_resamples=20,
-        largest_k=4,
+def test_doubts_name_ties_and_the_edge():
+    verdict = verdict_of(tied_k=(3, 4, 7), largest_k=4)
+    assert verdict.doubts() == (
+        "K = 3, 7 tied with it within Monte-Carlo error (run more replicas); 4 is the largest K "
+        "tried: try larger ones."
     )
-    assert verdict.support() == (
-        "K = 3, 7 tied with it within Monte-Carlo error (run more replicas); 20 half-samples of "
-        "the rows agree 40% of the time and mostly choose 3; 4 is the largest K tried: try larger "
-        "ones."
-    )
-    sure = verdict_of(confidence={3: 0.0, 4: 1.0}, n_resamples=5)
-    assert sure.support() == "5 half-samples of the rows agree 100% of the time."
-    assert "largest" not in verdict_of(best_k=2, largest_k=2, best_k_by={}).support()
+    assert "largest" not in verdict_of(best_k=2, largest_k=2, best_k_by={}).doubts()
 
 
 def test_among_equals_the_chosen_one_is_most_chosen_else_the_smallest():
@@ -234,7 +297,7 @@ def test_far_blobs_are_separated():
     selector = select(X, range(2, 6))
     verdict = selector.verdict_
     assert selector.best_k_ == 3
-    assert verdict.answer().startswith("3 clusters, separated from one another (p = ")
+    assert verdict.answer().startswith("Use 3 clusters: they are separated from one another (p")
     assert {test.verdict for test in verdict.pairs} == {"separated"}
     assert verdict.groups() == [[0], [1], [2]]
     by_k = {one.n_clusters: one for one in verdict.by_k}
@@ -243,7 +306,7 @@ def test_far_blobs_are_separated():
     summary = summarize(gather(selector, X))
     assert summary["answer"]["choice"]["has_clusters"] is True
     assert {pair["verdict"] for pair in summary["pairs"]} == {"separated"}
-    assert summary["answer"]["sentences"][0].startswith("3 clusters, separated")
+    assert summary["answer"]["sentences"][0] == verdict.answer()
 
 
 def test_splits_say_which_clusters_of_the_smaller_k_are_several():
@@ -254,7 +317,7 @@ def test_splits_say_which_clusters_of_the_smaller_k_are_several():
     (split,) = three.splits
     assert len(split.children) == 2
     assert split.supported
-    assert split.relative_doubt <= 0.5
+    assert split.cut_ratio <= 0.5
     assert all(three.parents[child] == split.parent for child in split.children)
 
 
@@ -262,7 +325,7 @@ def test_a_k_between_half_a_cut_and_a_cut_is_held_if_it_is_separated():
     grid = select(far_blobs(40), (2, 4), refit=False).grid_
     cuts = {one.n_clusters: one.doubt / 0.8 for one in classify_separation(grid, Evidence())}
     two, four = classify_separation(grid, Evidence(cuts, separated={4: True}))
-    assert two.relative_doubt == four.relative_doubt == pytest.approx(0.8)
+    assert two.cut_ratio == four.cut_ratio == pytest.approx(0.8)
     assert (two.kind, four.kind) == ("blurred", "held")
 
 
@@ -276,7 +339,7 @@ def test_a_small_cluster_beside_large_ones_is_found_by_its_valleys():
     assert selector.best_k_ == 3
     assert selector.verdict_.groups() == [[0], [1], [2]]
     assert by_k[3].kind == "held"
-    assert 0.5 < by_k[3].relative_doubt < 1
+    assert 0.5 < by_k[3].cut_ratio < 1
     assert by_k[4].kind == "cut"
     without_clouds = select(X, (2, 3, 4), refit=False, null_reference=0)
     assert without_clouds.best_k_ == 2
@@ -287,10 +350,10 @@ def test_one_outlier_makes_no_cluster():
     X = np.vstack([far_blobs(), [[500.0, 500.0]]])
     selector = select(X, (3, 4), refit=False)
     assert [one.kind for one in selector.verdict_.by_k][1] == "outlier"
-    assert selector.verdict_.by_k[1].relative_doubt is None
+    assert selector.verdict_.by_k[1].cut_ratio is None
 
 
-def test_pairs_have_the_numbers_of_the_model(monkeypatch):
+def test_all_that_is_said_of_clusters_has_the_numbers_of_the_model(monkeypatch):
     """K is chosen on 300 of 3,000 rows, in which the clusters have another order of size."""
     monkeypatch.setattr(k_selector, "MAX_SAMPLE", 300)
     n = 3000
@@ -303,13 +366,22 @@ def test_pairs_have_the_numbers_of_the_model(monkeypatch):
         assert selector.n_sample_ == 300
         (of_grid,) = selector.grid_.references
         centers = selector.best_estimator_.cluster_centers_
+        np.testing.assert_allclose(of_grid.centers, centers, atol=1.0)
+        (one,) = selector.verdict_.by_k
+        assert one.sizes == pytest.approx(of_grid.shares)
+        doubts = mean_doubts(selector.grid_, 3)
+        assert doubts[one.worst_pair] == doubts.max() == pytest.approx(one.doubt)
+        cells = zip(selector.grid_.cells, selector.curves_["worst_pair"], strict=True)
+        for cell, pair in cells:
+            assert cell.pair_doubts[cell.doubtful_pair] == cell.pair_doubt
+            assert cell.worst_pair == tuple(pair)
         place = centers[:, 0].argsort().argsort()
         assert len(selector.verdict_.pairs) == 2
         for test in selector.verdict_.pairs:
             first, second = test.clusters
             assert first < second
             assert abs(place[first] - place[second]) == 1
-        orders.add(tuple(of_grid.centers[:, 0].argsort()) == tuple(centers[:, 0].argsort()))
+        orders.add(bool((np.diff(one.sizes) <= 0).all()))
         if orders == {True, False}:
             return
     pytest.fail("Some sample should have another order.")

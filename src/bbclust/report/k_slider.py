@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bbclust.plots.palette import colors_across_k
-from bbclust.selection.grid import Cell
+from bbclust.selection.grid import Grid
 from bbclust.selection.k_selector import KSelector
+from bbclust.selection.splits import mean_doubts
 from bbclust.stages.table import Floats, centered
 from bbclust.stages.voting import nearest_center
 
@@ -34,6 +35,7 @@ def describe_every_k(
     rows: Floats,
     labels: Labels,
     places: npt.NDArray[np.int64] | None = None,
+    shares: Sequence[float] | None = None,
 ) -> dict[str, Any]:
     """Plain data for every K and s of the grid.
 
@@ -47,13 +49,15 @@ def describe_every_k(
     places : ndarray of shape (m,), optional
         Where these rows are among those that K was chosen on. Rows that need not be among them are
         given to the nearest centre, which for k-means is the same.
+    shares : sequence of float, optional
+        Shares of the clusters in the final model.
 
     Returns
     -------
     dict
-        ``k_values``, ``prior_scales``, the ``chosen`` of both as indices, and per K: the ``labels``
-        of the rows, the ``colors`` of the clusters, their ``shares``, a ``verdict``, and ``cells``
-        with one entry per s.
+        ``k_values``, ``prior_scales``, the index of the ``chosen`` K, and per K: the ``labels`` of
+        the rows, the ``colors`` of the clusters, their ``shares``, a ``verdict``, and the
+        ``doubts`` between them. Labels and shares of the chosen K are those of the final model.
     """
     grid = selector.grid_
     chosen = grid.k_values.index(max(selector.best_k_, grid.k_values[0]))
@@ -63,6 +67,10 @@ def describe_every_k(
         origin = rows.mean(axis=0, dtype=np.float64)
         shifted = centered(rows, origin)
         partitions = [nearest_center(shifted, part.centers - origin) for part in grid.references]
+    if selector.best_k_ == grid.k_values[chosen]:
+        partitions[chosen] = np.asarray(labels)
+    else:  # K = 1
+        shares = None
     return {
         "k_values": list(grid.k_values),
         "prior_scales": list(grid.prior_scales),
@@ -71,9 +79,12 @@ def describe_every_k(
             {
                 "labels": partitions[i].tolist(),
                 "colors": colors,
-                "shares": [round(share, 4) for share in verdict.sizes],
+                "shares": [
+                    round(share, 4)
+                    for share in (verdict.sizes if shares is None or i != chosen else shares)
+                ],
                 "verdict": f"{verdict} {KINDS[verdict.kind]}".strip(),
-                "cells": [_cell(grid.cell(k, scale)) for scale in grid.prior_scales],
+                "doubts": _doubts(grid, k),
             }
             for i, (k, colors, verdict) in enumerate(
                 zip(
@@ -106,13 +117,9 @@ def _complete(colors: Sequence[int], n_clusters: int) -> list[int]:
     return [*colors, *(next(unused) for _ in range(n_clusters - len(colors)))]
 
 
-def _cell(cell: Cell) -> dict[str, Any]:
-    doubts = cell.pair_doubts if cell.n_clusters <= MOST_FOR_MATRIX else None
-    return {
-        "mean_entropy": cell.mean_entropy,
-        "mean_entropy_se": cell.mean_entropy_se,
-        "max_pairwise_entropy": cell.max_pairwise_entropy,
-        "max_pairwise_entropy_se": cell.max_pairwise_entropy_se,
-        "worst_pair": cell.worst_pair,
-        "doubts": None if doubts is None else doubts.round(3).tolist(),
-    }
+def _doubts(grid: Grid, n_clusters: int) -> list[list[float]] | None:
+    """Between every two clusters, over all s; None if they are too many for a table."""
+    if n_clusters > MOST_FOR_MATRIX:
+        return None
+    rounded: list[list[float]] = mean_doubts(grid, n_clusters).round(3).tolist()
+    return rounded

@@ -26,11 +26,11 @@ from bbclust.report.methods import compare_methods
 from bbclust.report.prior_histograms import Histogram, column_histograms
 from bbclust.report.profiles import make_profiles
 from bbclust.report.rows import TOP_VOTES, ShownRows, short, show_rows
-from bbclust.report.sentences import listed
-from bbclust.report.summary import as_plain, summarize, uncertain_order
+from bbclust.report.sentences import headline, listed, pair_sentence
+from bbclust.report.summary import as_plain, cluster_doubts, summarize, uncertain_order
 from bbclust.report.theme import DARK, LIGHT, cluster_colors
 from bbclust.selection.criteria import CRITERIA
-from bbclust.stages.entropies import pair_doubts
+from bbclust.selection.p_values import in_words
 
 THEMES = {"light": LIGHT, "dark": DARK}
 MOST_CARDS = 30
@@ -68,6 +68,7 @@ def make_page(analysis: Analysis, summary: Mapping[str, Any] | None = None) -> s
             analysis.X[shown.rows],
             analysis.labels[shown.rows],
             shown.rows if saw_all else None,
+            [one["share"] for one in summary["clusters"]],
         )
     histograms = _histograms(analysis, shown)
     scripts = [bokeh_script(), packaged("behaviour.js")]
@@ -131,6 +132,7 @@ def _environment() -> Environment:
     environment.filters["short"] = lambda text, *length: (
         "" if text is None else short(str(text), *length)
     )
+    environment.filters["p_value"] = lambda p: in_words(p).removeprefix("p").removeprefix(" =")
     environment.filters["setting"] = lambda value: short(json.dumps(value), 300)
     return environment
 
@@ -187,7 +189,7 @@ def _doubts(analysis: Analysis) -> list[list[float]] | None:
     """Doubt between any two clusters, unless there are too many for a table."""
     if not 1 < analysis.n_clusters <= MOST_IN_MATRIX:
         return None
-    doubts: list[list[float]] = pair_doubts(analysis.memberships, analysis.row_weights()).tolist()
+    doubts: list[list[float]] = cluster_doubts(analysis).tolist()
     return doubts
 
 
@@ -237,7 +239,8 @@ def _texts(analysis: Analysis, summary: Mapping[str, Any], shown: ShownRows) -> 
     answer, data = summary["answer"], summary["data"]
     k = answer["n_clusters"]
     ties = [str(other) for other in answer["tied_k"] if other != k]
-    choice_title = f"Why {k}" if answer["chosen"] else "How many clusters"
+    is_found = answer["chosen"] and answer["choice"]["has_clusters"] is not False
+    choice_title = f"Why {k}" if is_found else "How many clusters"
     sections = [
         ("answer", "The answer"),
         ("choice", choice_title),
@@ -256,7 +259,10 @@ def _texts(analysis: Analysis, summary: Mapping[str, Any], shown: ShownRows) -> 
     more = len(columns) - COLUMNS_LISTED
     return {
         "source": short(data["source"], 120),
-        "clusters_text": "1 cluster" if k == 1 else f"{k} clusters",
+        "headline": headline(answer),
+        "pair_sentence": pair_sentence(answer),
+        "tendency_text": _tendency_text(analysis),
+        "draws_text": _draws_text(summary),
         "sections": [section for section in sections if section[0] not in absent],
         "tie_text": "given, not chosen"
         if not answer["chosen"]
@@ -301,6 +307,26 @@ def _choice_text(summary: Mapping[str, Any]) -> str:
     if selection["n_sample"] < n_rows:
         text += f" It was applied to a sample of {selection['n_sample']:,} rows."
     return text
+
+
+def _tendency_text(analysis: Analysis) -> str:
+    """The p-value of one cloud."""
+    if analysis.selector is None or analysis.selector.cluster_tendency_ is None:
+        return "not tested"
+    verdict = analysis.selector.verdict_
+    return in_words(analysis.selector.cluster_tendency_, verdict.smallest_p)
+
+
+def _draws_text(summary: Mapping[str, Any]) -> str:
+    """Why entropies of the curves are not those of the rows."""
+    if summary["selection"] is None:
+        return ""
+    m = summary["selection"]["n_draws"]
+    return (
+        f"Replicas have {m:,} draws here and their centres vote on all rows, so that a wrong "
+        "number of clusters shows. These entropies are for comparing one number with another; how "
+        "sure each row is, the next section tells, by the replicas of the final division."
+    )
 
 
 def _sample_text(analysis: Analysis, shown: ShownRows) -> str:

@@ -1,4 +1,4 @@
-"""The answer in three sentences: how many clusters, how sure of the rows, which pair is worst."""
+"""The answer in sentences: how many clusters, why, what to doubt, the rows, the worst pair."""
 
 from __future__ import annotations
 
@@ -9,8 +9,27 @@ from bbclust.diagnostics.row_counts import CLEAR_SHARE
 
 
 def answer_sentences(answer: dict[str, Any], n_rows: int) -> list[str]:
-    """Three sentences from the numbers of the answer, see :func:`bbclust.report.summarize`."""
-    return [_how_many(answer, n_rows), _how_sure(answer, n_rows), _worst_pair(answer)]
+    """Sentences from the numbers of the answer, see :func:`bbclust.report.summarize`.
+
+    First what to do and how firm that is, then why, then what to doubt; then how stable the
+    division of the rows is, and the pair that is hardest to tell apart.
+    """
+    said = [_how_many(answer, n_rows), _why(answer), _what_to_doubt(answer)]
+    return [*filter(None, said), _how_sure(answer, n_rows), pair_sentence(answer)]
+
+
+def headline(answer: dict[str, Any]) -> str:
+    """What to call the result, in a few words after the name of the data."""
+    k = answer["n_clusters"]
+    clusters = "1 cluster" if k == 1 else f"{k} clusters"
+    if answer["rows"] == "new":
+        return f"in the {clusters} of a model"
+    if not answer["chosen"]:
+        return f"divided into {clusters}"
+    shown = answer["choice"]["has_clusters"]
+    if k == 1 or shown is False:
+        return "no clusters shown"
+    return f"in {clusters}" if shown else f"divided into {clusters}, not tested"
 
 
 def _how_many(answer: dict[str, Any], n_rows: int) -> str:
@@ -20,17 +39,31 @@ def _how_many(answer: dict[str, Any], n_rows: int) -> str:
     if answer["rows"] == "new":
         return f"The {rows} were assigned to the {clusters} of a model fitted on other rows."
     if not answer["chosen"]:
-        return f"The {rows} were divided into {clusters}, a number that was given, not chosen."
-    choice = answer["choice"]
-    others = choice["other_methods"]
-    said = f"{choice['answer']} {choice['support']}"
+        asked = "" if k == 1 else "; whether there are clusters at all was not asked"
+        return f"The {rows} were divided into {clusters}, a number that was given{asked}."
+    return str(answer["choice"]["answer"])
+
+
+def _why(answer: dict[str, Any]) -> str:
+    return str(answer["choice"]["reasons"]) if _is_chosen(answer) else ""
+
+
+def _what_to_doubt(answer: dict[str, Any]) -> str:
+    if not _is_chosen(answer):
+        return ""
+    choice, k = answer["choice"], answer["n_clusters"]
+    said, others = choice["doubts"], choice["other_methods"]
     if others is not None and others["mostly"] != k and 2 * others["agree"] < others["n"]:
         said += (
             f" Of {others['n']} other methods {others['agree'] or 'none'} "
             f"{'agrees' if others['agree'] <= 1 else 'agree'}; "
             f"most often they choose {others['mostly']}."
         )
-    return said
+    return str(said).strip()
+
+
+def _is_chosen(answer: dict[str, Any]) -> bool:
+    return bool(answer["chosen"]) and answer["rows"] != "new"
 
 
 def _how_sure(answer: dict[str, Any], n_rows: int) -> str:
@@ -51,21 +84,21 @@ def _how_sure(answer: dict[str, Any], n_rows: int) -> str:
     )
 
 
-def _worst_pair(answer: dict[str, Any]) -> str:
+def pair_sentence(answer: dict[str, Any]) -> str:
+    """Which two clusters are hardest to tell apart, and how hard."""
     pair = answer["worst_pair"]
     if pair is None:
         return "There is no second cluster to confuse it with."
     if pair["doubt"] == 0:
         return "No votes waver between any two clusters."
     first, second = pair["clusters"]
-    bits = f"{pair['doubt']:.2f} bits of doubt, where 1 is a coin toss"
     two = answer["n_clusters"] == 2
     of = "The two clusters" if two else f"Clusters {first} and {second}, hardest to tell apart,"
     if pair["relative_doubt"] is None:
-        return f"{of} leave {bits}."
+        return f"{of} leave {pair['doubt']:.2f} bits of doubt, where 1 is a coin toss."
     return (
-        f"{of} are {pair['verdict']}: {bits}; beside two halves of one cloud, "
-        f"{pair['relative_doubt']:.2g} times the doubt."
+        f"{of} are {pair['verdict']}: they leave {pair['relative_doubt']:.2g} times the doubt of "
+        "two halves of one cloud like them."
     )
 
 

@@ -6,7 +6,7 @@ raises :data:`SCHEMA`; new fields do not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
 from math import isfinite
@@ -24,14 +24,14 @@ from bbclust.report.profiles import Profiles, make_profiles
 from bbclust.report.sentences import answer_sentences
 from bbclust.selection.criteria import CRITERIA
 from bbclust.selection.k_selector import KSelector
-from bbclust.selection.splits import PairTest
+from bbclust.selection.splits import PairTest, mean_doubts
 from bbclust.selection.verdict import UNTESTED, most_chosen
 from bbclust.stages.entropies import mean_pairwise_entropy, pair_doubts, worst_pair
 from bbclust.version import RESULTS
 
 Array = npt.NDArray[np.float64]
 
-SCHEMA = 2
+SCHEMA = 3
 N_UNCERTAIN = 10
 N_TELLING = 10
 N_PAIRS = 200
@@ -62,8 +62,9 @@ def summarize(findings: Findings) -> dict[str, Any]:
     >>> summary = summarize(gather(model, iris.data, columns=iris.feature_names))
     >>> summary["answer"]["sizes"]
     [61, 50, 39]
-    >>> print(summary["answer"]["sentences"][0])
-    The 150 rows were divided into 3 clusters, a number that was given, not chosen.
+    >>> print(summary["answer"]["sentences"][0])  # doctest: +NORMALIZE_WHITESPACE
+    The 150 rows were divided into 3 clusters, a number that was given; whether there are clusters
+    at all was not asked.
     """
     summary: dict[str, Any] = as_plain(
         {
@@ -73,7 +74,7 @@ def summarize(findings: Findings) -> dict[str, Any]:
             **(_clustering(findings) if isinstance(findings, Analysis) else _choice(findings)),
             "selection": None
             if findings.selector is None
-            else summarize_selection(findings.selector),
+            else summarize_selection(findings.selector, _shares(findings)),
             "settings": findings.settings,
             "seed": _seed(findings),
             "versions": findings.versions,
@@ -134,9 +135,14 @@ def _choice(findings: Findings) -> dict[str, Any]:
     selector = findings.selector
     if selector is None:
         raise ValueError("Nothing was clustered and no K chosen: there is nothing to summarize.")
+    verdict = selector.verdict_
     return {
         "answer": {
-            "sentences": str(selector.verdict_).splitlines()[:2],
+            "sentences": [
+                sentence
+                for sentence in (verdict.answer(), verdict.reasons(), verdict.doubts())
+                if sentence
+            ],
             "n_clusters": selector.best_k_,
             "chosen": True,
             "tied_k": selector.tied_k_,
@@ -147,7 +153,7 @@ def _choice(findings: Findings) -> dict[str, Any]:
 def _clustering(analysis: Analysis) -> dict[str, Any]:
     """The answer, and what is to be said of the clusters."""
     weights = analysis.row_weights()
-    doubts = pair_doubts(analysis.memberships, weights)
+    doubts = cluster_doubts(analysis)
     entropies = mean_pairwise_entropy(analysis.memberships, weights)
     profiles = make_profiles(analysis.values, analysis.labels, analysis.n_clusters)
     return {
@@ -157,6 +163,25 @@ def _clustering(analysis: Analysis) -> dict[str, Any]:
         "truth": _truth(analysis),
         "baselines": _baselines(analysis),
     }
+
+
+def cluster_doubts(analysis: Analysis) -> Array:
+    """Doubt between every two clusters, in bits, shape (K, K).
+
+    If K was chosen, that of the selection, by which the pairs were judged and the worst one named;
+    else that of the memberships.
+    """
+    selector, k = analysis.selector, analysis.n_clusters
+    if selector is not None and k in selector.grid_.k_values:
+        return mean_doubts(selector.grid_, k)
+    return pair_doubts(analysis.memberships, analysis.row_weights())
+
+
+def _shares(findings: Findings) -> list[float] | None:
+    """Shares of the clusters of the final division, if these rows were divided."""
+    if not isinstance(findings, Analysis) or not findings.is_training:
+        return None
+    return [size / findings.n_rows for size in findings.count_rows().sizes.tolist()]
 
 
 def _mean_entropy(analysis: Analysis, weights: Array | None) -> float:
@@ -229,7 +254,8 @@ def _words_of_choice(analysis: Analysis) -> dict[str, Any] | None:
     choices = [] if others is None else [choice.best_k for choice in others]
     return {
         "answer": verdict.answer(),
-        "support": verdict.support(),
+        "reasons": verdict.reasons(),
+        "doubts": verdict.doubts(),
         "has_clusters": verdict.has_clusters,
         "groups": verdict.groups(),
         "other_methods": None
@@ -323,8 +349,13 @@ def _pair(
     }
 
 
-def summarize_selection(selector: KSelector) -> dict[str, Any]:
-    """How K was chosen, see ``selection`` in ``docs/summary_schema.md``."""
+def summarize_selection(
+    selector: KSelector, shares: Sequence[float] | None = None
+) -> dict[str, Any]:
+    """How K was chosen, see ``selection`` in ``docs/summary_schema.md``.
+
+    ``shares``: those of the clusters of the chosen K, if all rows were divided into these.
+    """
     curves = selector.curves_
     return {
         "best_k": selector.best_k_,
@@ -347,11 +378,13 @@ def summarize_selection(selector: KSelector) -> dict[str, Any]:
                 "worst_pair": verdict.worst_pair,
                 "doubt": verdict.doubt,
                 "doubt_se": verdict.doubt_se,
-                "relative_doubt": verdict.relative_doubt,
+                "cut_ratio": verdict.cut_ratio,
                 "splits": [asdict(split) for split in verdict.splits],
                 "mean_entropy": verdict.mean_entropy,
                 "merged_mean_entropy": verdict.merged_mean_entropy,
-                "shares": verdict.sizes,
+                "shares": verdict.sizes
+                if shares is None or verdict.n_clusters != selector.best_k_
+                else shares,
                 "parents": verdict.parents,
             }
             for verdict in selector.verdict_.by_k

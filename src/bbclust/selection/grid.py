@@ -7,7 +7,7 @@ noisy than either. Nothing here grows with the number of rows beyond the table i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -95,6 +95,21 @@ class Cell:
     max_pairwise_entropy_moves = property(lambda self: self.max_pairwise_entropy_influence)
     pair_doubt_moves = property(lambda self: self.pair_doubt_influence)
 
+    def renumbered(self, numbers: Sequence[int]) -> Cell:
+        """The same with other numbers for the clusters, ``numbers[i]`` for the i-th."""
+
+        def pair_of(pair: tuple[int, int]) -> tuple[int, int]:
+            first, second = sorted(numbers[cluster] for cluster in pair)
+            return first, second
+
+        order = np.argsort(numbers)  # the cluster that has each number now
+        return replace(
+            self,
+            worst_pair=pair_of(self.worst_pair),
+            doubtful_pair=pair_of(self.doubtful_pair),
+            pair_doubts=self.pair_doubts[np.ix_(order, order)],
+        )
+
     @property
     def mean_entropy_se(self) -> float:
         return standard_error(self.mean_entropy_influence)
@@ -135,6 +150,21 @@ class Grid:
         return flat.reshape(len(self.k_values), len(self.prior_scales), -1)
 
     moves = influence  # its earlier name
+
+    def renumbered(self, n_clusters: int, numbers: Sequence[int]) -> Grid:
+        """The same with other numbers for the clusters of one K, ``numbers[i]`` for the i-th."""
+        order = np.argsort(numbers)
+        return replace(
+            self,
+            cells=tuple(
+                cell.renumbered(numbers) if cell.n_clusters == n_clusters else cell
+                for cell in self.cells
+            ),
+            references=tuple(
+                part.renumbered(order) if part.n_clusters == n_clusters else part
+                for part in self.references
+            ),
+        )
 
 
 class CellStore(Protocol):

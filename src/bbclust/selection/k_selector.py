@@ -271,6 +271,7 @@ class KSelector(
                 best_k=self.best_k_,
                 tied_k=self.tied_k_,
                 tendency=evidence.tendency,
+                smallest_p=splits.smallest_p_of_none(self.best_k_, len(pairs)),
                 confidence=self.confidence_,
                 n_resamples=int(self.n_resamples),
                 best_k_by={name: self.best_k_by_[name] for name in ("pairwise", "mean")},
@@ -494,7 +495,7 @@ class KSelector(
         return pairs, replace(evidence, tendency=tendency, relative_doubt=least)
 
     def _number_as_the_model(self, grid: Grid) -> None:
-        """Give the clusters of the verdict the numbers that they have in the model.
+        """Give the clusters of the chosen K the numbers that they have in the model.
 
         K is chosen on a sample of a large table, in which the order of sizes may be another.
         """
@@ -505,7 +506,10 @@ class KSelector(
         if of_model.shape != of_grid.shape or not np.isfinite(of_model).all():
             return
         distances = ((of_grid[:, None, :] - of_model[None, :, :]) ** 2).sum(axis=2)
-        self.verdict_ = renumber(self.verdict_, linear_sum_assignment(distances)[1].tolist())
+        numbers = linear_sum_assignment(distances)[1].tolist()
+        self.verdict_ = renumber(self.verdict_, numbers)
+        self.grid_ = grid.renumbered(self.best_k_, numbers)
+        self.curves_ = _curves(self.grid_)
 
     def _publish(self, grid: Grid, evidence: Evidence, seed: int) -> None:
         scores = score(grid, self.criterion, evidence)

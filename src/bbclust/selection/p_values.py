@@ -38,6 +38,18 @@ def share_below(observed: float, logs: Array, least_spread: float = LEAST_SPREAD
     return float(stdtr(n - 1, (observed - logs.mean()) / (spread * np.sqrt(1 + 1 / n))))
 
 
+def in_words(p_value: float, smallest: float = PLAIN[0]) -> str:
+    """A p-value as it is printed; below the smallest that is looked at closely, just that.
+
+    Examples
+    --------
+    >>> from bbclust.selection.p_values import in_words
+    >>> in_words(0.0301), in_words(2e-5)
+    ('p = 0.03', 'p < 0.001')
+    """
+    return f"p < {smallest:.2g}" if p_value < smallest else f"p = {p_value:.2g}"
+
+
 def _is_plain(observed: float, logs: list[float], least_spread: float) -> bool:
     """Whether more clouds would not change what is said."""
     return len(logs) >= FIRST_CLOUDS and not (

@@ -32,7 +32,7 @@ from bbclust.priors import ElicitedPrior
 from bbclust.selection.clouds import BorrowedShape, Cloud, Drawn, FilledValley
 from bbclust.selection.grid import Grid, GridJob, GridSettings, entropy_floor, find_reference
 from bbclust.selection.neighbours import Neighbours, Pair
-from bbclust.selection.p_values import LEVEL, logs_until_plain
+from bbclust.selection.p_values import LEVEL, PLAIN, logs_until_plain
 from bbclust.selection.tightness import p_value_of_tightness
 from bbclust.selection.valleys import p_value_of_valley
 from bbclust.stages.entropies import pair_doubts
@@ -84,6 +84,11 @@ def pair_verdict(relative_doubt: float, p_value: float) -> str:
     if relative_doubt < 1:
         return "touching"
     return "no more apart than two halves of one cloud"
+
+
+def _n_valleys(n_clusters: int, n_tests: int) -> int:
+    """Valleys that are looked for: between neighbours and, beside more than one, in all rows."""
+    return max(1, n_tests) if n_clusters == 2 else 1 + n_tests
 
 
 def groups_of(tests: Iterable[PairTest]) -> list[list[int]]:
@@ -303,6 +308,14 @@ class Splits:
             p_value = min(p_value, tightness / (1 - OF_VALLEYS))
         return min(1.0, p_value)
 
+    @staticmethod
+    def smallest_p_of_none(n_clusters: int, n_tests: int) -> float:
+        """Below this, :meth:`p_value_of_none` is not looked at more closely.
+
+        Among many comparisons that may be more than the level, below which is said just that.
+        """
+        return min(LEVEL, _n_valleys(n_clusters, n_tests) * PLAIN[0] / OF_VALLEYS)
+
     def _p_value_of_deepest(self, n_clusters: int, tests: list[PairTest]) -> float:
         """How often one cloud shows a valley as deep as the deepest of those between neighbours.
 
@@ -316,13 +329,10 @@ class Splits:
             first, second = test.clusters
             if group[first] != group[second]:
                 values.append(test.p_value)
-        if n_clusters == 2:
-            return max(1, len(tests)) * min(values)
-        every_row = np.arange(self._table.n)
-        values.append(
-            self._once("valley-k1", self.p_value_of_one, every_row, self._generator(1, (0, 0)))
-        )
-        return (1 + len(tests)) * min(values)
+        if n_clusters > 2:
+            every_row, generator = np.arange(self._table.n), self._generator(1, (0, 0))
+            values.append(self._once("valley-k1", self.p_value_of_one, every_row, generator))
+        return _n_valleys(n_clusters, len(tests)) * min(values)
 
     def p_value_of_tightness(self, n_clusters: int) -> float:
         """How often one cloud with the spread of all rows, cut in as many, has parts as tight.

@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from bbclust.selection.criteria import HOLDS, Evidence
 from bbclust.selection.grid import Grid
-from bbclust.selection.p_values import LEVEL
+from bbclust.selection.p_values import LEVEL, in_words
 from bbclust.selection.splits import PairTest, groups_of, mean_doubts
 from bbclust.stages.entropies import worst_pair
 from bbclust.stages.kmeans import Partition
@@ -45,7 +45,7 @@ class Split:
     ----------
     parent : int
     children : tuple of int
-    relative_doubt : float
+    cut_ratio : float
         The largest doubt between two of the children, beside that of a cut through a cluster.
     supported : bool
         Whether that is at most half, or this K is held by its valleys.
@@ -53,7 +53,7 @@ class Split:
 
     parent: int
     children: tuple[int, ...]
-    relative_doubt: float
+    cut_ratio: float
     supported: bool
 
 
@@ -68,7 +68,7 @@ class KVerdict:
         The clusters worst told apart, over all s together.
     doubt, doubt_se : float
         Bits per vote for either, averaged over s.
-    relative_doubt : float or None
+    cut_ratio : float or None
         The doubt beside that of a cut through a cluster.
     mean_entropy : float
         Mean entropy, averaged over s.
@@ -87,7 +87,7 @@ class KVerdict:
     worst_pair: tuple[int, int]
     doubt: float
     doubt_se: float
-    relative_doubt: float | None
+    cut_ratio: float | None
     mean_entropy: float
     merged_mean_entropy: float
     sizes: tuple[float, ...]
@@ -97,8 +97,8 @@ class KVerdict:
     def __str__(self) -> str:
         pair = f"clusters {self.worst_pair[0]} and {self.worst_pair[1]}"
         line = f"K = {self.n_clusters}: {self.kind}; at worst {self.doubt:.2f} bits of doubt"
-        if self.relative_doubt is not None:
-            line += f", {self.relative_doubt:.2g} times that of a cut through a cluster,"
+        if self.cut_ratio is not None:
+            line += f", {self.cut_ratio:.2g} times that of a cut through a cluster,"
         return f"{line} between {pair}."
 
 
@@ -112,6 +112,8 @@ class Verdict:
     tied_k : tuple of int
     tendency : float or None
         p-value of "one cloud, without a valley and with parts as loose"; None if it was not asked.
+    smallest_p : float
+        Below this the tendency is not looked at more closely.
     confidence : dict or None
         Share of the half-samples that choose each K.
     n_resamples : int
@@ -128,6 +130,7 @@ class Verdict:
     best_k: int
     tied_k: tuple[int, ...]
     tendency: float | None
+    smallest_p: float
     confidence: dict[int, float] | None
     n_resamples: int
     best_k_by: dict[str, int]
@@ -154,54 +157,97 @@ class Verdict:
         return plain | {"groups": self.groups(), "has_clusters": self.has_clusters}
 
     def __str__(self) -> str:
-        return "\n".join([self.answer(), self.support(), *map(str, self.by_k)])
+        said = (self.answer(), self.reasons(), self.doubts(), *map(str, self.by_k))
+        return "\n".join(filter(None, said))
 
     def answer(self) -> str:
-        """Whether there are clusters, and how many."""
-        p = "" if self.tendency is None else f"p = {self.tendency:.2g}"
+        """Whether there are clusters, how many to use, and how firm that is."""
         if self.best_k == 1:
             return (
                 "No clusters: the rows look like one cloud. However they are divided, no valley is "
-                f"shown ({p}), and the parts are no more apart than two halves of one cloud."
+                f"shown ({self._p()}), and the parts are no more apart than two halves of one "
+                "cloud."
             )
         if self.has_clusters is False:
             return (
-                f"No clusters are shown: one cloud without a gap could look like this ({p}). "
-                f"If the rows are to be divided, {self.best_k} clusters fit best; take them as a "
-                "convenience, not as a finding."
+                f"No clusters are shown: one cloud without a gap could look like this "
+                f"({self._p()}). If the rows are to be divided, {self.best_k} clusters fit best; "
+                "take them as a convenience, not as a finding."
             )
         if self.has_clusters is None:
-            return f"{self.best_k} clusters fit best; whether there are any was not tested."
+            return (
+                "Whether there are clusters at all was not tested. If there are, "
+                f"{self.best_k} fit best{self._agreement()}"
+            )
         groups = self.groups()
         if len(groups) == self.best_k:
-            return f"{self.best_k} clusters, separated from one another ({p})."
-        together = " and ".join(
-            "{" + ", ".join(map(str, group)) + "}" for group in groups if len(group) > 1
-        )
+            apart = f"separated from one another ({self._p()})"
+            if self._is_firm():
+                agreed = self._agreement().replace(". ", ", and ", 1)
+                return f"Use {self.best_k} clusters: they are {apart}{agreed}"
+            return f"{self.best_k} clusters fit best and are {apart}{self._agreement()}"
         if len(groups) == 1:
             return (
                 f"{self.best_k} clusters fit best, and one ellipsoid or box would rarely look like "
-                f"this ({p}); but no valley between any two groups of them is shown: they touch, "
-                "one cloud has corners, or the rows are too few to show it."
+                f"this ({self._p()}); but no valley between any two groups of them is shown: they "
+                f"touch, one cloud has corners, or the rows are too few to show it"
+                f"{self._agreement()}"
             )
         return (
             f"{self.best_k} clusters fit best, of which {len(groups)} groups are shown to be "
-            f"separated ({p}); clusters {together} touch one another."
+            f"separated ({self._p()}); {_touching(groups)}{self._agreement()}"
         )
 
-    def support(self) -> str:
-        """How firm the answer is, and who disagrees."""
+    def _p(self) -> str:
+        return "" if self.tendency is None else in_words(self.tendency, self.smallest_p)
+
+    def _is_firm(self) -> bool:
+        """Whether no other K is tied with it, and most half-samples, if there are any, agree."""
+        return len(self.tied_k) <= 1 and (
+            self.confidence is None or self.confidence.get(self.best_k, 0.0) > 0.5
+        )
+
+    def _agreement(self) -> str:
+        """What half-samples say, as the end of a sentence or another one."""
+        if self.confidence is None:
+            return "."
+        n_agree = round(self.n_resamples * self.confidence.get(self.best_k, 0.0))
+        share = f"{n_agree} of {self.n_resamples} half-samples of the rows choose {self.best_k}"
+        if 2 * n_agree > self.n_resamples:
+            return f". {share} as well."
+        mostly = most_chosen(self.confidence, self.best_k)
+        instead = "" if mostly == self.best_k else f"; most often they choose {mostly}"
+        return f". But only {share}{instead}."
+
+    def reasons(self) -> str:
+        """Why not fewer clusters, and why not more; empty if nothing is known of these."""
+        by_k = {one.n_clusters: one for one in self.by_k}
+        here, after = by_k.get(self.best_k), by_k.get(self.best_k + 1)
+        said = []
+        if here is not None and self.has_clusters is not False:
+            joined = [split.children for split in here.splits if split.supported]
+            if len(joined) == 1 and self.best_k - 1 in by_k:
+                said.append(f"With {self.best_k - 1}, {self._what_is_joined(joined[0])}.")
+        if self.best_k > 1 and after is not None and after.kind == "cut":
+            said.append(f"With {self.best_k + 1}, {_what_is_cut(after)}.")
+        return " ".join(said)
+
+    def _what_is_joined(self, children: tuple[int, ...]) -> str:
+        """What the next smaller K makes one cluster, and whether it is shown to be several."""
+        verdicts = [test.verdict for test in self.pairs if {*test.clusters} <= {*children}]
+        together = f"clusters {', '.join(map(str, children[:-1]))} and {children[-1]}"
+        if verdicts and all(verdict == "separated" for verdict in verdicts):
+            return f"{together} would be one, though they are separated"
+        if "touching" in verdicts:
+            return f"{together}, which touch, would be one"
+        return f"{together} would be one"
+
+    def doubts(self) -> str:
+        """Who disagrees, and what was not tried; empty if there is nothing to say."""
         said = []
         if len(self.tied_k) > 1:
             others = ", ".join(str(k) for k in self.tied_k if k != self.best_k)
             said.append(f"K = {others} tied with it within Monte-Carlo error (run more replicas)")
-        if self.confidence is not None:
-            share = self.confidence.get(self.best_k, 0.0)
-            mostly = most_chosen(self.confidence, self.best_k)
-            also = "" if mostly == self.best_k else f" and mostly choose {mostly}"
-            said.append(
-                f"{self.n_resamples} half-samples of the rows agree {share:.0%} of the time{also}"
-            )
         other = {name: k for name, k in self.best_k_by.items() if k != self.best_k}
         if other:
             unable = ", which cannot choose 1," if self.best_k == 1 else ""
@@ -209,13 +255,39 @@ class Verdict:
                 f"the paper's criteria{unable} choose "
                 + " and ".join(f"{k} ({name})" for name, k in other.items())
             )
-        after = next((one for one in self.by_k if one.n_clusters == self.best_k + 1), None)
-        if self.best_k > 1 and after is not None and after.kind == "cut":
-            said.append(f"with {self.best_k + 1} a cluster may well be cut in two")
         if self.best_k == self.largest_k and self.largest_k > 2:
             said.append(f"{self.largest_k} is the largest K tried: try larger ones")
-        sentence = "; ".join(said) or "All criteria agree"
+        if not said:
+            return ""
+        sentence = "; ".join(said)
         return sentence[0].upper() + sentence[1:] + "."
+
+
+MOST_LISTED = 6
+
+
+def _what_is_cut(verdict: KVerdict) -> str:
+    """Which cluster of the next smaller K may be in two, of a K that is cut."""
+    cuts = [split for split in verdict.splits if split.cut_ratio >= 1]
+    if len(cuts) == 1:
+        which, parts, ratio = f"cluster {cuts[0].parent}", "its parts leave", cuts[0].cut_ratio
+    else:
+        assert verdict.cut_ratio is not None
+        which, parts, ratio = "a cluster", "the worst pair leaves", verdict.cut_ratio
+    return (
+        f"{which} may well be cut in two: {parts} {ratio:.2g} times the doubt of a cut through a "
+        "cluster"
+    )
+
+
+def _touching(groups: list[list[int]]) -> str:
+    """Which clusters are not shown to be separated: by number, if they are few."""
+    together = [group for group in groups if len(group) > 1]
+    n_touching = sum(map(len, together))
+    if n_touching > MOST_LISTED:
+        return f"{n_touching} of them touch one another"
+    named = ("{" + ", ".join(map(str, group)) + "}" for group in together)
+    return f"clusters {' and '.join(named)} touch one another"
 
 
 def most_chosen(confidence: dict[int, float], best_k: int) -> int:
@@ -277,7 +349,7 @@ def classify_separation(grid: Grid, evidence: Evidence) -> tuple[KVerdict, ...]:
                 worst_pair=pair,
                 doubt=float(doubts[pair]),
                 doubt_se=float(np.mean([cell.pair_doubt_se for cell in cells])),
-                relative_doubt=relative,
+                cut_ratio=relative,
                 mean_entropy=float(np.mean([cell.mean_entropy for cell in cells])),
                 merged_mean_entropy=float(np.mean([cell.merged_mean_entropy for cell in cells])),
                 sizes=tuple(float(share) for share in grid.references[i].shares),

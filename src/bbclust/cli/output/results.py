@@ -65,6 +65,7 @@ def selection_table(selector: KSelector) -> pl.DataFrame:
             **curves,
             "worst_pair_first": pairs[:, 0],
             "worst_pair_second": pairs[:, 1],
+            "n_draws": [selector.n_draws_] * len(k_values),
             "score": [selector.scores_[k] for k in k_values],
             "mc_confidence": [selector.mc_confidence_[k] for k in k_values],
             "confidence": [

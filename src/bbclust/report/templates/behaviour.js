@@ -103,7 +103,6 @@
       const k = everyK.k_values[i];
       const scale = everyK.prior_scales[s];
       const one = everyK.by_k[i];
-      const cell = one.cells[s];
       byId("k-value").textContent = k;
       byId("s-value").textContent = scale;
       byId("k-slider").setAttribute("aria-valuetext", `${k} clusters`);
@@ -111,12 +110,6 @@
       for (const measure of measures) model(`now:${measure}`).location = k;
       byId("k-title").textContent = `K = ${k}${i === everyK.chosen ? ", the chosen number" : ""}`;
       byId("k-verdict").textContent = one.verdict;
-      const numbers = byId("k-numbers");
-      numbers.replaceChildren();
-      const add = (name, value) => numbers.append(element("dt", name), element("dd", value));
-      const withError = (name) => `${cell[name].toFixed(3)} ± ${cell[`${name}_se`].toFixed(3)} bits`;
-      add(`mean entropy, s = ${scale}`, withError("mean_entropy"));
-      add("max pairwise entropy", `${withError("max_pairwise_entropy")}, ${cell.worst_pair.join(" and ")}`);
       byId("k-sizes").replaceChildren(...one.shares.map((share, cluster) => {
         const part = element("li", null, {
           style: `${colorVariable(one.colors[cluster])}; flex-grow: ${share}`,
@@ -127,8 +120,8 @@
         part.append(text);
         return part;
       }));
-      byId("k-pairs").replaceChildren(...(cell.doubts ? [doubtTable(cell.doubts, one.colors)] : []));
-      byId("k-pairs-caption").hidden = !cell.doubts;
+      byId("k-pairs").replaceChildren(...(one.doubts ? [doubtTable(one.doubts, one.colors)] : []));
+      byId("k-pairs-caption").hidden = !one.doubts;
       atK = one.labels.map((label) => (label < 0 ? -1 : one.colors[label]));
       paintRows();
       paintCurves();
