@@ -87,6 +87,11 @@ def _check_options(source: Source, scale: str, method: Method) -> None:
                 f"{option} needs all rows in memory, and --engine dask has some at a time: leave "
                 "one of the two out."
             )
+    if source.dialect.na:
+        raise CommandError(
+            "--na is not for --engine dask, which takes numbers as they are stored: store missing "
+            "values as such, or leave --engine out."
+        )
     with library_sentences():
         check_for_partitions(method.estimator(None))
 

@@ -24,13 +24,17 @@ class ReadOptions:
     header: o.Header = None
     decimal: o.Decimal = None
     encoding: o.Encoding = None
+    sheet: o.Sheet = None
+    na: o.Na = None
     id: o.Id = None
     no_id: o.NoId = False
     missing: o.OnMissing = o.Missing.error
 
     def source(self, **wanted: Any) -> Source:
         """What is to be clustered; ``wanted`` are other attributes of ``Wanted``."""
-        dialect = make_dialect(self.delimiter, self.header, self.decimal, self.encoding)
+        dialect = make_dialect(
+            self.delimiter, self.header, self.decimal, self.encoding, self.sheet, self.na or ()
+        )
         asked = Wanted(id=self.id, detect_id=not self.no_id, **wanted)
         return Source(self.file, dialect, asked, self.missing.value)
 

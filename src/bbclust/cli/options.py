@@ -54,7 +54,10 @@ class Engine(str, Enum):
 File = Annotated[
     str,
     typer.Argument(
-        help="CSV, TSV, Parquet, Arrow, NPY or NPZ, also packed by gzip; - is standard input.",
+        help=(
+            "CSV, TSV, Excel, JSON lines, Parquet, Arrow, NPY or NPZ, also packed by gzip or zip; "
+            "- is standard input."
+        ),
         show_default=False,
     ),
 ]
@@ -68,6 +71,21 @@ Header = Annotated[
 ]
 Decimal = Annotated[str | None, _reading(metavar=". or ,", help="The decimal mark. Detected.")]
 Encoding = Annotated[str | None, _reading(help="Such as latin-1; UTF-8 and UTF-16 need no word.")]
+Sheet = Annotated[
+    str | None,
+    _reading(
+        metavar="NAME or NUMBER",
+        help="The sheet of an Excel workbook, from 1. The only one with a table.",
+    ),
+]
+Na = Annotated[
+    list[str] | None,
+    _reading(
+        "--na",
+        metavar="CODE",
+        help="What stands for a missing value besides NA and the like, such as -999; repeat it.",
+    ),
+]
 ColumnNames = Annotated[
     list[str] | None,
     _columns(

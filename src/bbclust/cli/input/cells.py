@@ -1,115 +1,135 @@
-"""What a cell of text means: a number, a gap, or neither."""
+"""What a cell of text means: a plain number, a gap, or something else.
+
+Numbers that people wrote, with thousands, units and other decimal marks, are the subject of
+:mod:`bbclust.cli.input.notation`.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from bbclust.cli.output.errors import CommandError
 
 if TYPE_CHECKING:
     import polars as pl
 
-# Compared in lower case.
-GAPS = ("", "na", "n/a", "#n/a", "nan", "null", "none", "?")
-
-_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
+# Compared in lower case: the words of spreadsheets, databases, R, pandas and statistical offices.
+GAPS = (
+    *("", "na", "n/a", "n.a.", "<na>", "#na", "#n/a", "#n/a n/a", "nan", "-nan", "+nan"),
+    *("null", "(null)", "none", "nil", "\\n", "missing", "1.#qnan", "-1.#ind", "1.#ind"),
+    *("#value!", "#ref!", "#div/0!", "#num!", "#name?", "#null!"),
+    *("?", "??", "-", "--", "---", "\N{EN DASH}", "\N{EM DASH}", ".", "..", "...", "*"),
+)
+_TRUE, _FALSE = ("true", "yes"), ("false", "no")
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """A column of cells as numbers.
+class GapCodes:
+    """What stands for a missing value, besides :data:`GAPS`.
+
+    Attributes
+    ----------
+    texts : tuple of str
+        In lower case.
+    numbers : tuple of float
+        In any notation, and in columns that are stored as numbers too.
+    """
+
+    texts: tuple[str, ...] = ()
+    numbers: tuple[float, ...] = ()
+
+
+NO_CODES = GapCodes()
+
+
+def make_gap_codes(given: Iterable[str]) -> GapCodes:
+    """Codes as they are given on the command line.
+
+    Examples
+    --------
+    >>> make_gap_codes(["-999", "unknown"])
+    GapCodes(texts=('-999', 'unknown'), numbers=(-999.0,))
+    """
+    texts = tuple(code.strip().lower() for code in given)
+    return GapCodes(texts, tuple(number for text in texts for number in _as_number(text)))
+
+
+def _as_number(text: str) -> list[float]:
+    try:
+        number = float(text)
+    except ValueError:
+        return []
+    return [] if math.isnan(number) else [number]
+
+
+@dataclass(frozen=True)
+class PlainCells:
+    """A column of text as far as it holds numbers that a program wrote.
 
     Attributes
     ----------
     values : Series of Float64
-        Null where the cell is a gap or not a number.
-    n_gaps, n_bad : int
-        Cells of each kind.
-    first_bad : int or None
-        The first row whose cell is neither a number nor a gap.
+        Null where there is no such number.
+    other : Series of Boolean, or None
+        Which cells are neither numbers nor gaps; None if there are none.
     """
 
     values: pl.Series
-    n_gaps: int
-    n_bad: int
-    first_bad: int | None
-
-    @property
-    def n_numbers(self) -> int:
-        return len(self.values) - self.n_gaps - self.n_bad
+    other: pl.Series | None
 
 
-def parse_numbers(cells: pl.Series, decimal: str | None = None) -> Numbers:
-    """Cells of text as numbers.
+def read_plain(cells: pl.Series, codes: GapCodes) -> PlainCells:
+    """Numbers and gaps of a column of text; cells that are both are gaps.
 
-    Parameters
-    ----------
-    cells : Series of String
-    decimal : {".", ","}, optional
-        The decimal mark. By default the one with which more cells are numbers.
+    Only what is not a number at first sight is looked at again, so that a large column of numbers
+    costs one pass.
 
     Examples
     --------
     >>> import polars as pl
-    >>> parse_numbers(pl.Series(["1,5", "NA", " 2 "])).values.to_list()
+    >>> read_plain(pl.Series(["1.5", "NA", " 2 "]), GapCodes()).values.to_list()
     [1.5, None, 2.0]
     """
-    text = _without_gaps(cells)
-    if decimal == ",":
-        return _count(text, _with_decimal_comma(text))
-    plain = _count(text, text)
-    if decimal == "." or not plain.n_bad:
-        return plain
-    if _may_be_thousands(text):
-        raise CommandError(
-            f"Column {cells.name!r} holds cells such as {_first_with_comma(text)!r}, in which the "
-            "comma may set off thousands or decimals: say --decimal , for decimals, or remove "
-            "the commas."
-        )
-    with_comma = _count(text, _with_decimal_comma(text))
-    return with_comma if with_comma.n_bad < plain.n_bad else plain
-
-
-def are_numbers(cells: pl.Series, decimal: str | None = None) -> bool:
-    """Whether cells are numbers and gaps, and not gaps alone, with either decimal mark."""
-    marks = (".", ",") if decimal is None else (decimal,)
-    parsed = [parse_numbers(cells, mark) for mark in marks]
-    return any(one.n_bad == 0 and one.n_numbers > 0 for one in parsed)
-
-
-def _without_gaps(cells: pl.Series) -> pl.Series:
-    """Cells without surrounding blanks, null where there is a gap."""
     import polars as pl
 
-    text = cells.str.strip_chars()
-    gap = text.str.to_lowercase().is_in(GAPS)
-    return pl.select(pl.when(gap).then(None).otherwise(text)).to_series().alias(cells.name)
+    values = cells.cast(pl.Float64, strict=False).fill_nan(None)
+    places = (values.is_null() & cells.is_not_null()).arg_true()
+    other = None
+    if len(places):
+        left = cells.gather(places).str.strip_chars()
+        again = left.cast(pl.Float64, strict=False).fill_nan(None)
+        values = values.scatter(places, again)
+        odd = again.is_null() & ~left.str.to_lowercase().is_in([*GAPS, *codes.texts])
+        if odd.any():
+            other = pl.repeat(False, len(cells), eager=True).scatter(places, odd)
+    return PlainCells(without_codes(values, codes), other)
 
 
-def _with_decimal_comma(text: pl.Series) -> pl.Series:
-    """Numbers with a comma, written with a point; those with a point are no numbers then."""
+def without_codes(values: pl.Series, codes: GapCodes) -> pl.Series:
+    """Numbers, null where one of them stands for a gap."""
     import polars as pl
 
-    written = text.str.replace(",", ".", literal=True)
-    return pl.select(
-        pl.when(text.str.contains(".", literal=True)).then(None).otherwise(written)
-    ).to_series()
+    if not codes.numbers:
+        return values
+    coded = values.is_in(pl.Series(codes.numbers, dtype=pl.Float64).cast(values.dtype))
+    return values.set(coded.fill_null(False), None)
 
 
-def _may_be_thousands(text: pl.Series) -> bool:
-    """Whether every cell with a comma, and at least one, could be written with thousands."""
-    n_commas = int(text.str.contains(",", literal=True).sum())
-    return 0 < n_commas == int(text.str.contains(_THOUSANDS).sum())
+def read_flags(text: pl.Series) -> pl.Series | None:
+    """1 and 0 for true and false, or for yes and no; None if a cell is none of these.
 
-
-def _first_with_comma(text: pl.Series) -> str:
-    return str(text.filter(text.str.contains(",", literal=True))[0])
-
-
-def _count(text: pl.Series, written: pl.Series) -> Numbers:
+    Examples
+    --------
+    >>> import polars as pl
+    >>> read_flags(pl.Series(["TRUE", None, "False"])).to_list()
+    [1.0, None, 0.0]
+    >>> read_flags(pl.Series(["true", "no"]))
+    """
     import polars as pl
 
-    values = written.cast(pl.Float64, strict=False).alias(text.name)
-    bad = (values.is_null() & text.is_not_null()).arg_true()
-    return Numbers(values, text.null_count(), len(bad), int(bad[0]) if len(bad) else None)
+    lower = text.str.to_lowercase()
+    for true, false in zip(_TRUE, _FALSE, strict=True):
+        if lower.is_in([true, false]).all():
+            return (lower == true).cast(pl.Float64)
+    return None

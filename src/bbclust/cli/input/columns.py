@@ -13,8 +13,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bbclust.cli.input.cells import Numbers, parse_numbers
-from bbclust.cli.input.tables import InputTable
+from bbclust.cli.input.notation import Numbers
+from bbclust.cli.input.tables import InputTable, is_text
 from bbclust.cli.output.errors import CommandError
 
 if TYPE_CHECKING:
@@ -128,16 +128,18 @@ def find_id(table: InputTable, but_not: Collection[str | None] = ()) -> str | No
     """
     for position, name in enumerate(table.frame.columns):
         column = table.frame[name]
-        if name in but_not or not (_is_text(column) or column.dtype.is_integer()):
+        if name in but_not or not (is_text(column) or column.dtype.is_integer()):
             continue
         if column.null_count() or column.n_unique() < len(column):
             continue
         numbers = column
-        if _is_text(column):
-            parsed = parse_numbers(_as_text(column), table.decimal)
-            if parsed.n_bad > parsed.n_numbers:
+        if is_text(column):
+            parsed = table.numbers(name)
+            if parsed.n_bad > parsed.n_numbers and not parsed.n_gaps:
                 return name
-            if parsed.n_bad or not _are_whole(parsed.values):
+            if parsed.n_bad or parsed.n_gaps or parsed.way or parsed.problem:
+                continue
+            if not _are_whole(parsed.values):
                 continue
             numbers = parsed.values
         first = position == 0 and (_unnamed_first(table.frame.columns) or _counts_rows(numbers))
@@ -181,7 +183,7 @@ def _judge(column: pl.Series, table: InputTable, *, asked: bool) -> pl.Series | 
 
     if column.null_count() == len(column):
         return "empty"
-    if _is_text(column):
+    if is_text(column):
         return _judge_text(column, table, asked=asked)
     if column.dtype == pl.Boolean:
         return column.cast(pl.Float64) if asked else "true or false"
@@ -194,14 +196,18 @@ def _judge(column: pl.Series, table: InputTable, *, asked: bool) -> pl.Series | 
         return "dates or times" if column.dtype.is_temporal() else f"{column.dtype}, no number"
     if not asked and column.dtype.is_integer() and _says_id(column.name):
         return "an id by its name; --columns takes it in"
-    return column if column.dtype in (pl.Float32, pl.Float64) else column.cast(pl.Float64)
+    return table.numbers(column.name).values
 
 
 def _judge_text(column: pl.Series, table: InputTable, *, asked: bool) -> pl.Series | str:
     column = _as_text(column)
-    parsed = parse_numbers(column, table.decimal)
+    parsed = table.numbers(column.name)
     if parsed.n_gaps == len(column):
         return "empty"
+    if parsed.are_flags and not asked:
+        return "true or false"
+    if parsed.problem is not None:
+        raise CommandError(parsed.problem)
     if parsed.n_bad and (asked or parsed.n_bad <= parsed.n_numbers):
         raise CommandError(_bad_cell(column, parsed))
     if parsed.n_bad:
@@ -235,12 +241,6 @@ def _no_numbers(names: Sequence[str], set_aside: dict[str, str]) -> str:
         f"No column holds numbers that vary, out of {_some(names)}"
         f"{f' ({reasons})' if reasons else ''}: there is nothing to cluster."
     )
-
-
-def _is_text(column: pl.Series) -> bool:
-    import polars as pl
-
-    return column.dtype in (pl.String, pl.Categorical, pl.Enum)
 
 
 def _is_plain(column: pl.Series) -> bool:

@@ -15,7 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bbclust.cli.input.cells import are_numbers
+from bbclust.cli.input.cells import make_gap_codes
+from bbclust.cli.input.header import detect_header
+from bbclust.cli.input.notation import Notation
 from bbclust.cli.output.errors import CommandError
 
 if TYPE_CHECKING:
@@ -37,12 +39,18 @@ _BYTE_ORDER_MARKS = {  # the longer ones first: that of UTF-32 starts like that 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How delimited text is to be read; None means that it is detected."""
+    """How a file is to be read; None means that it is detected."""
 
     delimiter: str | None = None
     header: bool | None = None
     decimal: str | None = None
     encoding: str | None = None
+    sheet: str | None = None
+    na: tuple[str, ...] = ()
+
+    def notation(self, *, semicolons: bool = False) -> Notation:
+        """What is known of its numbers."""
+        return Notation(self.decimal, make_gap_codes(self.na), semicolons)
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ def read_delimited(data: bytes, dialect: Dialect) -> Cells:
     rows = _split(data, delimiter)
     header = dialect.header
     if header is None:
-        header = detect_header(rows.head(SAMPLED_ROWS + 1), dialect.decimal)
+        header = detect_header(rows.head(SAMPLED_ROWS + 1), dialect.notation())
     if header:
         names = [name or "" for name in rows.row(0)]
         rows = rows.slice(1)
@@ -90,8 +98,8 @@ def to_utf8(data: bytes, encoding: str | None) -> bytes:
         )
     if encoding == "utf-8" and b"\0" in data[:_CHUNK]:
         raise CommandError(
-            "The file holds binary data (a zero byte at position "
-            f"{data.index(0)}): give a CSV, TSV, Parquet, Arrow, NPY or NPZ file."
+            f"The file holds binary data (a zero byte at position {data.index(0)}): give a CSV, "
+            "TSV, JSON lines, Excel, Parquet, Arrow, NPY or NPZ file."
         )
     try:
         " ".encode(encoding)  # some codecs are not for text
@@ -172,25 +180,6 @@ def _rows(lines: Sequence[str], delimiter: str) -> Iterator[list[str]]:
             yield next(reader)
         except (StopIteration, csv.Error):
             return
-
-
-def detect_header(rows: pl.DataFrame, decimal: str | None = None) -> bool:
-    """Whether the first row names the columns.
-
-    It does if it has no number above a column of numbers, and does not if it has one above every
-    column of numbers.
-    """
-    above = [
-        are_numbers(column.head(1), decimal)
-        for column in rows.iter_columns()
-        if are_numbers(column.slice(1), decimal)
-    ]
-    if any(above) and not all(above):
-        raise CommandError(
-            "Whether the first line names the columns cannot be told, since it has numbers above "
-            "some columns of numbers and text above others: say --header or --no-header."
-        )
-    return not any(above)
 
 
 def name_columns(names: Sequence[str]) -> list[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bbclust.cli.input.columns import Columns, Wanted, choose_columns
 from bbclust.cli.input.delimited import Dialect
+from bbclust.cli.input.formats import stem_of
 from bbclust.cli.input.rows import Rows, check_size, take_rows
 from bbclust.cli.input.scaling import Scaling, measure_scaling
 from bbclust.cli.input.tables import STDIN, InputTable, read_table
@@ -42,6 +44,8 @@ class Prepared:
     id, truth : str or None
         The columns that name the rows and that hold known classes.
     set_aside : dict from column to reason
+    notes : tuple of str
+        What a reader should know of how numbers were read.
     rows : Rows
     scaling : Scaling
     X : ndarray of shape (n, d)
@@ -53,6 +57,7 @@ class Prepared:
     id: str | None
     truth: str | None
     set_aside: dict[str, str]
+    notes: tuple[str, ...]
     rows: Rows
     scaling: Scaling
     X: npt.NDArray[Any]
@@ -77,13 +82,19 @@ class Prepared:
             "first_row": 1,  # people count from 1
             "dropped_rows": rows.n_dropped,
             "set_aside": self.set_aside,
+            "notes": self.notes,
         }
 
 
 def make_dialect(
-    delimiter: str | None, header: bool | None, decimal: str | None, encoding: str | None
+    delimiter: str | None = None,
+    header: bool | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    na: Sequence[str] = (),
 ) -> Dialect:
-    """How to read text, from the options."""
+    """How to read a file, from the options."""
     if delimiter is not None:
         delimiter = _DELIMITERS.get(delimiter, delimiter)
         if len(delimiter.encode()) != 1 or delimiter in '"\r\n':
@@ -92,7 +103,7 @@ def make_dialect(
             )
     if decimal not in (None, ".", ","):
         raise CommandError(f"--decimal must be . or , and not {decimal!r}.")
-    return Dialect(delimiter, header, decimal, encoding)
+    return Dialect(delimiter, header, decimal, encoding, sheet, tuple(na))
 
 
 def prepare(source: Source, scale: str) -> Prepared:
@@ -157,6 +168,7 @@ def _prepared(table: InputTable, columns: Columns, rows: Rows, scaling: Scaling)
         columns.id,
         columns.truth,
         columns.set_aside,
+        tuple(table.notes(columns.features)),
         rows,
         scaling,
         scaling.apply(rows.X),
@@ -167,5 +179,4 @@ def default_out(file: str, suffix: str) -> Path:
     """Where results go by default: beside you, under the name of the file."""
     if file == STDIN:
         return Path(f"stdin{suffix}")
-    name = Path(file).name.removesuffix(".gz")
-    return Path(f"{name.rpartition('.')[0] or name}{suffix}")
+    return Path(f"{stem_of(file)}{suffix}")

@@ -1,48 +1,30 @@
-"""Files to tables: delimited text, Parquet, Arrow, NumPy, each also packed by gzip."""
+"""Files to tables: text, JSON, Excel, Parquet, Arrow, NumPy, each also packed by gzip or zip."""
 
 from __future__ import annotations
 
-import gzip
 import io
 import sys
-import zipfile
-import zlib
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bbclust.cli.input.delimited import DELIMITERS, Dialect, name_columns, read_delimited
+from bbclust.cli.input.archives import check_sizes, gunzip, only_table, open_zip
+from bbclust.cli.input.arrays import read_npy, read_npz
+from bbclust.cli.input.cells import without_codes
+from bbclust.cli.input.delimited import DELIMITERS, Dialect, read_delimited
+from bbclust.cli.input.excel import read_excel
+from bbclust.cli.input.formats import Content, recognise, refuse_document
+from bbclust.cli.input.json_tables import read_json, read_json_lines
+from bbclust.cli.input.notation import PLAIN, Notation, Numbers, Reading, decide, read_column
 from bbclust.cli.output.errors import CommandError, prefix_errors_with
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
 
 STDIN = "-"
-
-# What a file starts with decides what it is; its name only has to agree.
-_MAGIC = {
-    b"PAR1": "Parquet",
-    b"ARROW1": "Arrow",
-    b"\xff\xff\xff\xff": "Arrow stream",
-    b"\x93NUMPY": "NPY",
-    b"PK\x03\x04": "NPZ",
-    b"\xd0\xcf\x11\xe0": "Excel",
-}
-_SUFFIXES = {
-    ".parquet": "Parquet",
-    ".pq": "Parquet",
-    ".arrow": "Arrow",
-    ".feather": "Arrow",
-    ".ipc": "Arrow",
-    ".npy": "NPY",
-    ".npz": "NPZ",
-    ".xlsx": "Excel",
-    ".xls": "Excel",
-}
 _GZIP = b"\x1f\x8b"
+_NAMES_LISTED = 3
 
 
 @dataclass(frozen=True)
@@ -57,8 +39,8 @@ class InputTable:
         All rows and columns; text files have columns of text only.
     description : str
         How the file was read.
-    decimal : str or None
-        Decimal mark of text, if it was given.
+    notation : Notation
+        What is known of the numbers of its text.
     spare : tuple of str
         Columns that are used only when they are asked for by name.
     """
@@ -66,8 +48,59 @@ class InputTable:
     name: str
     frame: pl.DataFrame
     description: str
-    decimal: str | None = None
+    notation: Notation = PLAIN
     spare: tuple[str, ...] = ()
+    _readings: dict[str, Reading] = field(default_factory=dict, repr=False, compare=False)
+    _numbers: dict[str, Numbers] = field(default_factory=dict, repr=False, compare=False)
+
+    def numbers(self, name: str) -> Numbers:
+        """A column of text or numbers as numbers, with gaps where codes stand for them.
+
+        What one column of text leaves open, the others settle (:mod:`bbclust.cli.input.notation`).
+        """
+        if name not in self._numbers:
+            self._numbers[name] = self._read_numbers(name)
+        return self._numbers[name]
+
+    def _read_numbers(self, name: str) -> Numbers:
+        import polars as pl
+
+        column = self.frame[name]
+        if is_text(column):
+            others = (self._reading(each.name) for each in self.frame if is_text(each))
+            return decide(self._reading(name), others, self.notation)
+        if column.dtype not in (pl.Float32, pl.Float64):
+            column = column.cast(pl.Float64)
+        values = without_codes(column, self.notation.codes)
+        return Numbers(values, values.null_count())
+
+    def _reading(self, name: str) -> Reading:
+        import polars as pl
+
+        if name not in self._readings:
+            cells = self.frame[name]
+            if cells.dtype != pl.String:
+                cells = cells.cast(pl.String)
+            self._readings[name] = read_column(cells, self.notation.codes)
+        return self._readings[name]
+
+    def notes(self, names: Iterable[str]) -> list[str]:
+        """How numbers of these columns were written, if not plainly: a sentence for each way."""
+        ways: dict[str, list[str]] = {}
+        for name in names:
+            if self.numbers(name).way:
+                ways.setdefault(self.numbers(name).way, []).append(name)
+        return [
+            f"{_listed(columns)} written with {way}: {self.numbers(columns[0]).example}."
+            for way, columns in ways.items()
+        ]
+
+
+def is_text(column: pl.Series) -> bool:
+    """Whether a column holds text, stored in one way or another."""
+    import polars as pl
+
+    return column.dtype in (pl.String, pl.Categorical, pl.Enum)
 
 
 def read_table(path: str, dialect: Dialect | None = None) -> InputTable:
@@ -78,15 +111,19 @@ def read_table(path: str, dialect: Dialect | None = None) -> InputTable:
     path : str
         A file, or "-" for standard input.
     dialect : Dialect, optional
-        How to read delimited text.
+        How to read it.
     """
     name = "Standard input" if path == STDIN else path
+    dialect = dialect or Dialect()
     with prefix_errors_with(name):
-        data = _read_bytes(path)
-        kind = _kind(data, path)
-        if kind == "text":
-            return _read_text(name, data, dialect or Dialect())
-        return _READERS[kind](name, data)
+        content = _read(_read_bytes(path), path, dialect)
+        if dialect.sheet is not None and "Excel" not in content.description:
+            raise CommandError(
+                f"--sheet is for Excel workbooks, and this file is {content.description}: leave "
+                "it out."
+            )
+        notation = dialect.notation(semicolons=content.semicolons)
+        return InputTable(name, content.frame, content.description, notation, content.spare)
 
 
 def _read_bytes(path: str) -> bytes:
@@ -98,130 +135,73 @@ def _read_bytes(path: str) -> bytes:
         raise CommandError("This is a directory: give a file.") from None
     except OSError as error:
         raise CommandError(f"The file cannot be read ({error.strerror}).") from None
-    if data.startswith(_GZIP):
-        try:
-            data = gzip.decompress(data)
-        except (EOFError, OSError, zlib.error) as error:
-            raise CommandError(f"The gzip file is damaged or cut off ({error}).") from None
+    return gunzip(data) if data.startswith(_GZIP) else data
+
+
+def _read(data: bytes, name: str, dialect: Dialect, *, is_member: bool = False) -> Content:
+    """The table in these bytes; ``is_member`` if they come out of a zip archive."""
     if not data:
         raise CommandError("The file is empty.")
-    return data
+    kind = recognise(data, name)
+    if kind == "zip":
+        return _read_zip(data, dialect, is_member=is_member)
+    if kind == "NPY":
+        return read_npy(data)
+    if kind == "Excel":
+        return read_excel(data, dialect)
+    if kind == "JSON lines":
+        return read_json_lines(data, dialect.encoding)
+    if kind == "JSON":
+        return read_json(data, dialect.encoding)
+    if kind == "text":
+        return _read_text(data, dialect)
+    return _read_columnar(data, kind)
 
 
-def _kind(data: bytes, path: str) -> str:
-    found = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), "text")
-    suffix = Path(path.removesuffix(".gz")).suffix.lower()
-    named = _SUFFIXES.get(suffix)
-    if found == "text" and named is not None:
-        raise CommandError(f"This is not {_article(named)} file, though its name ends in {suffix}.")
-    return found
+def _read_zip(data: bytes, dialect: Dialect, *, is_member: bool) -> Content:
+    """A workbook, arrays, or the one table of an archive: all of these are zip archives."""
+    archive = open_zip(data)
+    names = set(archive.namelist())
+    if {"xl/workbook.xml", "xl/workbook.bin"} & names:
+        check_sizes(archive)
+        return read_excel(data, dialect)
+    if names and all(name.endswith(".npy") for name in names):
+        check_sizes(archive)
+        return read_npz(data)
+    refuse_document(names, data[30:130])  # where such archives tell what they are
+    if is_member:
+        raise CommandError("The zip archive holds another one: unpack it, and give the table.")
+    member = only_table(archive)
+    with prefix_errors_with(member.name):
+        content = _read(member.data, member.name, dialect, is_member=True)
+    return content._replace(description=f"{content.description}, in {member.name!r}")
 
 
-def _read_text(name: str, data: bytes, dialect: Dialect) -> InputTable:
+def _read_text(data: bytes, dialect: Dialect) -> Content:
     cells = read_delimited(data, dialect)
     delimiter = DELIMITERS.get(cells.delimiter, repr(cells.delimiter))
     header = "with a header" if cells.header else "without a header"
-    return InputTable(name, cells.frame, f"{delimiter}-separated {header}", dialect.decimal)
+    return Content(
+        cells.frame, f"{delimiter}-separated {header}", semicolons=cells.delimiter == ";"
+    )
 
 
-def _read_columnar(name: str, data: bytes, kind: str) -> InputTable:
+def _read_columnar(data: bytes, kind: str) -> Content:
     import polars as pl
 
     readers = {"Parquet": pl.read_parquet, "Arrow": pl.read_ipc, "Arrow stream": pl.read_ipc_stream}
     words = kind.removesuffix(" stream")
     try:
-        return InputTable(name, readers[kind](io.BytesIO(data)), words)
+        return Content(readers[kind](io.BytesIO(data)), words)
     except (pl.exceptions.PolarsError, OSError, ValueError, pl.exceptions.PanicException) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise CommandError(f"The {words} file is damaged or cut off ({reason}).") from None
 
 
-def _read_npy(name: str, data: bytes) -> InputTable:
-    return InputTable(name, _frame(_load(data)), "NumPy array")
-
-
-def _read_npz(name: str, data: bytes) -> InputTable:
-    """The one table of the archive; its one-dimensional arrays are spare columns."""
-    arrays = _load(data)
-    tables = [key for key, array in arrays.items() if array.ndim == 2]
-    if len(tables) > 1 and "X" in tables:
-        tables = ["X"]
-    if len(tables) != 1:
-        held = ", ".join(f"{key} {array.shape}" for key, array in arrays.items()) or "nothing"
-        raise CommandError(
-            f"The archive must hold one two-dimensional array, or one called X, and holds {held}."
-        )
-    frame = _frame(arrays[tables[0]])
-    spare = {
-        key: array
-        for key, array in arrays.items()
-        if array.ndim == 1 and len(array) == len(frame) and key not in frame.columns
-    }
-    return InputTable(
-        name,
-        frame.with_columns(_series(key, array) for key, array in spare.items()),
-        f"array {tables[0]} of a NumPy archive",
-        spare=tuple(spare),
-    )
-
-
-def _load(data: bytes) -> Any:
-    import numpy as np
-
-    try:
-        loaded = np.load(io.BytesIO(data), allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        return {key: loaded[key] for key in loaded.files}
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        if "allow_pickle" in str(error):
-            raise CommandError(
-                "The file holds Python objects, which could run code when opened: save numbers."
-            ) from None
-        if b"xl/workbook" in data:
-            return _read_excel("", data)
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise CommandError(f"The NumPy file is damaged or cut off ({reason}).") from None
-
-
-def _frame(array: np.ndarray[Any, Any]) -> pl.DataFrame:
-    """Columns of an array: its fields, or column_1, column_2, ..."""
-    import polars as pl
-
-    if array.dtype.names:
-        return pl.DataFrame([_series(field, array[field]) for field in array.dtype.names])
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim != 2:
-        raise CommandError(f"The array has shape {array.shape}: a table has two dimensions.")
-    names = name_columns([""] * array.shape[1])
-    return pl.DataFrame([_series(key, array[:, j]) for j, key in enumerate(names)])
-
-
-def _series(name: str, values: np.ndarray[Any, Any]) -> pl.Series:
-    import numpy as np
-    import polars as pl
-
-    if values.dtype.kind not in "biufUS":
-        raise CommandError(f"The array holds {values.dtype} where numbers are needed.")
-    if values.dtype == np.float16 or (values.dtype.itemsize > 8 and values.dtype.kind == "f"):
-        values = values.astype(np.float64)
-    if values.dtype.kind == "S":
-        values = values.astype(np.str_)
-    return pl.Series(name, np.ascontiguousarray(values.astype(values.dtype.newbyteorder("="))))
-
-
-def _read_excel(name: str, data: bytes) -> InputTable:
-    raise CommandError("This is an Excel workbook: save the sheet as CSV and give that.")
-
-
-def _article(kind: str) -> str:
-    return f"{'an' if kind[0] in 'AEN' else 'a'} {kind}"
-
-
-_READERS: dict[str, Callable[[str, bytes], InputTable]] = {
-    **{kind: partial(_read_columnar, kind=kind) for kind in ("Parquet", "Arrow", "Arrow stream")},
-    "NPY": _read_npy,
-    "NPZ": _read_npz,
-    "Excel": _read_excel,
-}
+def _listed(columns: Sequence[str]) -> str:
+    """Names as the subject of a sentence."""
+    if len(columns) == 1:
+        return f"Column {columns[0]!r} is"
+    shown = ", ".join(map(repr, columns[:_NAMES_LISTED]))
+    more = len(columns) - _NAMES_LISTED
+    return f"Columns {shown}{f' and {more} more' if more > 0 else ''} are"
