@@ -54,7 +54,7 @@ class LocalEngine:
         from bbclust.report.analysis import versions
         from bbclust.selection.k_selector import KSelector
 
-        details = self.prepared.details()
+        details = {**self.prepared.details(), "notes": self.prepared.notes}
         if not isinstance(fitted, KSelector) or fitted.refit:
             return gather(fitted, self.prepared.X, **details)
         return Findings(

@@ -12,7 +12,7 @@ from bbclust.cli.other_methods import ask_other_methods
 from bbclust.cli.output.errors import CommandError, library_sentences, prefix_errors_with
 from bbclust.cli.output.notes import Notes
 from bbclust.cli.output.progress import Progress, watch
-from bbclust.cli.output.results import to_json, write_table
+from bbclust.cli.output.results import check_table_name, to_json, write_table
 from bbclust.cli.output.terminal import show_comparison, show_notes
 from bbclust.cli.output.workspace import new_file
 from bbclust.cli.parsing import AUTO, parse_k
@@ -31,13 +31,16 @@ def compare(
 ) -> None:
     """Put the choice of bbclust beside those of nine classical methods.
 
-    With --out, their scores go into a CSV file, or Parquet if its name ends so.
+    With --out, their scores go into a file, whose name says the format: .csv, .tsv, .jsonl,
+    .parquet or .xlsx.
     """
     k_values = parse_k(k)
     if k_values == AUTO or len(k_values) < 2:
         raise CommandError(f"--k {k} is not a list of numbers to compare: give for example 2:10.")
+    if out is not None:
+        check_table_name(Path(out))
     prepared = prepare(table.source(), table.scale.value)
-    notes = Notes()
+    notes = Notes(list(prepared.notes))
     method = Method(k_values, fast=True, seed=seed, jobs=jobs)
     with watch(quiet=quiet) as progress:
         choices = _choices(prepared, method, progress, notes)

@@ -10,7 +10,8 @@ from bbclust.cli.input.models import open_model
 from bbclust.cli.input.preparation import prepare_for
 from bbclust.cli.option_groups import ReadOptions
 from bbclust.cli.output.errors import library_sentences, prefix_errors_with
-from bbclust.cli.output.results import assignments, to_json, write_table
+from bbclust.cli.output.results import assignments, check_table_name, to_json, write_table
+from bbclust.cli.output.terminal import warn
 from bbclust.cli.output.workspace import new_file
 
 
@@ -26,12 +27,15 @@ def predict(
     """Assign the rows of FILE to the clusters of MODEL.
 
     Columns are matched by name and scaled as for the model. Without --out, CSV is printed; with
-    it, a name that ends in .parquet makes that.
+    it, the name says the format: .csv, .tsv, .jsonl, .parquet or .xlsx.
     """
     from bbclust.stages.entropies import entropy
 
+    if out is not None:
+        check_table_name(Path(out))
     fitted, scaling = open_model(model, jobs)
     prepared = prepare_for(rows.source(), scaling)
+    warn(prepared.notes)
     with prefix_errors_with(prepared.source), library_sentences():
         labels = fitted.predict(prepared.X, min_confidence)
         memberships = fitted.predict_proba(prepared.X)

@@ -33,7 +33,7 @@ def report(
     prepared = prepare_for(rows.source(truth=truth), scaling)
     path = default_out(rows.file, "-report.html") if out is None else Path(out)
     with prefix_errors_with(prepared.source), library_sentences():
-        analysis = gather(fitted, prepared.X, **prepared.details())
+        analysis = gather(fitted, prepared.X, **prepared.details(), notes=prepared.notes)
     summary = summarize(analysis)
     with new_file(path, force=force) as draft:
         draft.write_text(render(analysis, summary), encoding="utf-8")

@@ -108,6 +108,7 @@ def _typed(workbook: Any, sheet: str, skip: int) -> pl.DataFrame:
 
     rows = {"header_row": None, "skip_rows": skip}
     frame: pl.DataFrame = workbook.load_sheet(sheet, schema_sample_rows=None, **rows).to_polars()
+    frame = frame.with_columns(_whole(column) for column in frame.iter_columns())
     mixed = [j for j, dtype in enumerate(frame.dtypes) if dtype == pl.String]
     if not mixed:
         return frame
@@ -118,3 +119,13 @@ def _typed(workbook: Any, sheet: str, skip: int) -> pl.DataFrame:
         rounded = text.cast(pl.Float64, strict=False) != number
         exact.append(number.cast(pl.String).zip_with(rounded.fill_null(False), text))
     return frame.with_columns(exact)
+
+
+def _whole(column: pl.Series) -> pl.Series:
+    """Numbers without decimals as whole numbers: Excel stores no others, and ids are written so."""
+    import polars as pl
+
+    if column.dtype != pl.Float64 or column.null_count() == len(column):
+        return column
+    is_whole = (column == column.floor()) & (column.abs() < 2**53)
+    return column.cast(pl.Int64) if is_whole.all() else column

@@ -31,11 +31,14 @@ _NAMES = {".": "points", ",": "commas", "'": "apostrophes", " ": "blanks"}
 _MINUS = "[\N{MINUS SIGN}\N{EN DASH}\N{SMALL HYPHEN-MINUS}\N{FULLWIDTH HYPHEN-MINUS}]"
 _APOSTROPHE = "[\N{RIGHT SINGLE QUOTATION MARK}\N{MODIFIER LETTER APOSTROPHE}\N{ACUTE ACCENT}`]"
 _BRACKETS = rf"^({PREFIX})? ?\((.*)\) ?({SUFFIX})?$"
+_BARE = r"^[+-]?[0-9.,' ]*[0-9][.,]?$"
+_START = rf"^(?:[(+-]|{_MINUS}|{PREFIX}| )*[0-9.,]"
+_LONGEST = 60  # bytes
 # Sign, currency, sign, digits and marks, exponent, unit, sign. A word that is no unit that we know
 # may follow after a blank: it counts as one if every cell has it.
 _NUMBER = (
     rf"^(?P<sign>[+-]?) ?(?P<before>{PREFIX})? ?(?P<inner>[+-]?)"
-    r"(?P<body>\d(?:[\d.,' ]*\d)?[.,]?|[.,]\d+)(?P<exponent>[eE][+-]?\d+)?"
+    r"(?P<body>[0-9](?:[0-9.,' ]*[0-9])?[.,]?|[.,][0-9]+)(?P<exponent>[eE][+-]?[0-9]+)?"
     rf"(?: ?(?P<after>{SUFFIX})| (?P<word>\p{{L}}+))?(?P<trailing> ?-)?$"
 )
 
@@ -43,15 +46,15 @@ _NUMBER = (
 def _shape(decimal: str) -> str:
     """A regular expression for the digits of a number with a decimal mark, thousands set off."""
     other = MARKS[decimal == "."]
-    groups = "|".join(rf"(?:{mark}\d{{3}})+" for mark in (rf"\{other}", " ", "'"))
-    lakhs = r"|[1-9]\d?(?:,\d{2})+,\d{3}" if decimal == "." else ""
+    groups = "|".join(rf"(?:{mark}[0-9]{{3}})+" for mark in (rf"\{other}", " ", "'"))
+    lakhs = r"|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}" if decimal == "." else ""
     mark = rf"\{decimal}"
-    return rf"^(?:(?:\d+|[1-9]\d{{0,2}}(?:{groups}){lakhs})(?:{mark}\d*)?|{mark}\d+)$"
+    return rf"^(?:(?:[0-9]+|[1-9][0-9]{{0,2}}(?:{groups}){lakhs})(?:{mark}[0-9]*)?|{mark}[0-9]+)$"
 
 
 _SHAPES = {mark: _shape(mark) for mark in MARKS}
 # With an exponent a program wrote it: without thousands.
-_UNGROUPED = {mark: rf"^(?:\d+(?:\{mark}\d*)?|\{mark}\d+)$" for mark in MARKS}
+_UNGROUPED = {mark: rf"^(?:[0-9]+(?:\{mark}[0-9]*)?|\{mark}[0-9]+)$" for mark in MARKS}
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,7 @@ class Reading:
             return frozenset()
         if self.plain.other is None:
             return frozenset(".") if self._has_decimal_points() else frozenset()
-        if self._is_text():
+        if self._is_text:
             return frozenset()
         fits = self._fits
         return frozenset(
@@ -188,6 +191,9 @@ class Reading:
             return Numbers(self.flags, self.flags.null_count(), are_flags=True)
         if self.plain.other is None and mark == ".":
             return Numbers(self.plain.values, self.plain.values.null_count())
+        if self._is_text:
+            bad = (self.text.is_not_null() & ~self._fits["."] & ~self._fits[","]).arg_true()
+            return Numbers(self.plain.values, self.text.null_count(), len(bad), int(bad[0]))
         values = self._values(mark)
         bad = (values.is_null() & self.text.is_not_null()).arg_true()
         first = int(bad[0]) if len(bad) else None
@@ -199,10 +205,11 @@ class Reading:
         way, example = self._way(mark, unit, values)
         return replace(found, unit=unit, way=way, example=example)
 
+    @cached_property
     def _is_text(self) -> bool:
         """Whether more cells are words than numbers in any notation."""
         n_cells = len(self.text) - self.text.null_count()
-        return 2 * (self._fits["."] | self._fits[","]).sum() < n_cells
+        return bool(2 * (self._fits["."] | self._fits[","]).sum() < n_cells)
 
     def _has_decimal_points(self) -> bool:
         """Whether some cell of plain numbers has a point that cannot set off thousands."""
@@ -236,8 +243,6 @@ class Reading:
 
     def _unit(self) -> tuple[str, str | None]:
         """The unit of the column, or the sentence that it has several."""
-        if self._is_text():
-            return "", None
         parts = self.parts.filter(self.parts["body"].is_not_null())
         units = parts["unit"].unique(maintain_order=True).to_list()
         if len(units) < 2:
@@ -255,9 +260,9 @@ class Reading:
         body = self.parts["body"].fill_null("")
         other = MARKS[mark == "."]
         seen = {
-            "decimal commas": body.str.contains(r",\d*$") & (mark == ","),
+            "decimal commas": body.str.contains(",[0-9]*$") & (mark == ","),
             **{
-                f"{_NAMES[group]} between thousands": body.str.contains(rf"\d[{group}]\d{{3}}")
+                f"{_NAMES[group]} between thousands": body.str.contains(f"[0-9][{group}][0-9]{{3}}")
                 for group in (other, " ", "'")
             },
             in_words(unit): (body != "") & (unit != ""),
@@ -323,7 +328,9 @@ def _has_marks(reading: Reading) -> bool:
 def _cannot_be_thousands(cells: pl.Series) -> bool:
     """Whether the point of some cell cannot set off thousands."""
     pointed = cells.filter(cells.str.contains(".", literal=True).fill_null(False))
-    return not pointed.str.strip_chars().str.contains(r"^[+-]?[1-9]\d{0,2}(?:\.\d{3})+$").all()
+    return (
+        not pointed.str.strip_chars().str.contains(r"^[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+$").all()
+    )
 
 
 def _question(reading: Reading) -> str:
@@ -340,13 +347,37 @@ def _question(reading: Reading) -> str:
 def _dissect(text: pl.Series) -> pl.DataFrame:
     """The parts of numbers: sign, body, exponent, unit, and whether the sign is an accountant's.
 
-    All null where a cell is no number in any notation.
+    Without a body where a cell is no number in any notation. Cells of digits and marks alone, which
+    are most, are taken apart without the large regular expression.
     """
     import polars as pl
 
     cell = pl.col("cell")
-    # Text without a digit, and long text, is no number: most names are done with here.
-    candidate = cell.str.contains(r"\d") & (cell.str.len_bytes() <= 60)
+    frame = pl.DataFrame({"cell": text}).with_columns(
+        is_bare=cell.str.contains(_BARE).fill_null(False),
+        may_be=(cell.str.contains(_START) & (cell.str.len_bytes() <= _LONGEST)).fill_null(False),
+    )
+    parts = frame.select(
+        body=pl.when("is_bare").then(cell.str.strip_chars_start("+-")),
+        sign=pl.when(cell.str.starts_with("-")).then(pl.lit("-")).otherwise(pl.lit("")),
+        exponent=pl.lit(""),
+        unit=pl.lit(""),
+        is_bracketed=pl.lit(False),
+    )
+    places = (frame["may_be"] & ~frame["is_bare"]).arg_true()
+    if len(places):
+        others = _dissect_slowly(text.gather(places))
+        parts = parts.with_columns(
+            parts[name].scatter(places, others[name]) for name in parts.columns
+        )
+    return _with_known_units(parts)
+
+
+def _dissect_slowly(text: pl.Series) -> pl.DataFrame:
+    """The same for cells with anything else in them."""
+    import polars as pl
+
+    cell = pl.col("cell")
     tidy = (
         cell.str.replace_all(_MINUS, "-")
         .str.replace_all(_APOSTROPHE, "'")
@@ -355,25 +386,20 @@ def _dissect(text: pl.Series) -> pl.DataFrame:
     )
     frame = (
         pl.DataFrame({"cell": text})
-        .with_columns(pl.when(candidate).then(cell))
-        .with_columns(tidy.alias("tidy"))
-        .with_columns(pl.col("tidy").str.extract_groups(_NUMBER).alias("part"))
+        .with_columns(tidy.str.extract_groups(_NUMBER).alias("part"))
         .unnest("part")
     )
-    signs = [pl.col(name).fill_null("").str.strip_chars() for name in ("sign", "inner", "trailing")]
-    sign = pl.concat_str(signs)
-    unit = pl.coalesce("before", "after", "word").fill_null("")
-    has_two_units = pl.col("before").is_not_null() & pl.coalesce("after", "word").is_not_null()
-    frame = frame.select(
-        pl.when(sign.str.len_bytes() < 2, ~has_two_units).then("body").alias("body"),
-        sign.alias("sign"),
-        pl.col("exponent").fill_null(""),
-        unit.alias("unit"),
-        (pl.col("trailing").is_not_null() | cell.str.contains("(", literal=True)).alias(
-            "is_bracketed"
-        ),
+    sign = pl.concat_str(
+        pl.col(name).fill_null("").str.strip_chars() for name in ("sign", "inner", "trailing")
     )
-    return _with_known_units(frame)
+    has_two_units = pl.col("before").is_not_null() & pl.coalesce("after", "word").is_not_null()
+    return frame.select(
+        body=pl.when(sign.str.len_bytes() < 2, ~has_two_units).then("body"),
+        sign=sign,
+        exponent=pl.col("exponent").fill_null(""),
+        unit=pl.coalesce("before", "after", "word").fill_null(""),
+        is_bracketed=pl.col("trailing").is_not_null() | cell.str.contains("(", literal=True),
+    )
 
 
 def _with_known_units(frame: pl.DataFrame) -> pl.DataFrame:

@@ -82,7 +82,6 @@ class Prepared:
             "first_row": 1,  # people count from 1
             "dropped_rows": rows.n_dropped,
             "set_aside": self.set_aside,
-            "notes": self.notes,
         }
 
 

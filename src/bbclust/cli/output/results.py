@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bbclust.cli.input.excel import NO_EXCEL
 from bbclust.cli.input.rows import Rows
+from bbclust.cli.output.errors import CommandError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -88,20 +91,58 @@ def to_json(plain: Any) -> str:
 
 
 def write_table(path: Path, frame: pl.DataFrame) -> None:
-    """A table as CSV, or as Parquet if the name says so."""
+    """A table in the format that its name asks for, see :func:`check_table_name`."""
     import polars as pl
 
     try:
-        if path.suffix == ".parquet":
-            frame.write_parquet(path)
-        else:
-            frame.write_csv(path)
+        _WRITERS[path.suffix.lower()](frame, path)
     except (OSError, pl.exceptions.PolarsError) as error:
         code = re.search(r"os error (\d+)", str(error))  # polars keeps it in its words
         if code is None:
             raise
         number = int(code[1])
         raise OSError(number, os.strerror(number), str(path)) from None
+
+
+def check_table_name(path: Path) -> None:
+    """Refuse a name that asks for a format which is not written, before any work is done."""
+    suffix = path.suffix.lower()
+    if suffix not in _WRITERS:
+        raise CommandError(
+            f"--out: {path.name!r} ends in {path.suffix}, which is not written: end it in "
+            f"{', '.join(sorted(_WRITERS.keys() - {''}))}."
+        )
+    if suffix == ".xlsx" and find_spec("xlsxwriter") is None:
+        raise CommandError(NO_EXCEL.format("xlsxwriter", "end the name of --out in .csv"))
+
+
+def _write_excel(frame: pl.DataFrame, path: Path) -> None:
+    """One sheet; names of rows stay text, whatever they begin with."""
+    import datetime
+
+    import xlsxwriter
+
+    if len(frame) >= _EXCEL_ROWS:
+        raise CommandError(
+            f"An Excel sheet has {_EXCEL_ROWS:,} lines and the table has {len(frame):,} rows: end "
+            "the name of --out in .csv or .parquet."
+        )
+    as_text = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+    with xlsxwriter.Workbook(path, as_text) as workbook:
+        # The same table gives the same bytes.
+        workbook.set_properties({"created": datetime.datetime(1980, 1, 1)})
+        frame.write_excel(workbook, "bbclust", float_precision=6, autofit=True)
+
+
+_EXCEL_ROWS = 2**20
+_WRITERS: dict[str, Callable[[pl.DataFrame, Path], Any]] = {
+    "": lambda frame, path: frame.write_csv(path),
+    ".csv": lambda frame, path: frame.write_csv(path),
+    ".tsv": lambda frame, path: frame.write_csv(path, separator="\t"),
+    ".jsonl": lambda frame, path: frame.write_ndjson(path),
+    ".parquet": lambda frame, path: frame.write_parquet(path),
+    ".xlsx": _write_excel,
+}
 
 
 def can_report() -> bool:

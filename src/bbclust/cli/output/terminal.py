@@ -43,6 +43,12 @@ def show_notes(notes: Iterable[str]) -> None:
         say("", f"Note: {note}")
 
 
+def warn(notes: Iterable[str]) -> None:
+    """The same on standard error, for commands whose output is the result itself."""
+    for note in notes:
+        print(f"bbclust: note: {printable(note)}", file=sys.stderr)
+
+
 def show_directory(out: Path, files: Mapping[str, str]) -> None:
     """Where the files are, and what they hold."""
     width = 2 + max(map(len, files))
