@@ -33,7 +33,7 @@ DAMAGES = (
 
 
 class Member(NamedTuple):
-    """A file of an archive."""
+    """A file of an archive, or a part of it."""
 
     name: str
     data: bytes
@@ -63,12 +63,35 @@ def open_zip(data: bytes) -> zipfile.ZipFile:
 
 def check_sizes(archive: zipfile.ZipFile) -> None:
     """Refuse an archive that is damaged or holds more than it tells, before others unpack it."""
+    for _ in unpacked_parts(archive):
+        pass
+
+
+def unpacked_parts(archive: zipfile.ZipFile) -> Iterator[Member]:
+    """All files of an archive, in parts."""
     total = 0
     for info in archive.infolist():
         for part in unpacked(archive, info):
             total += len(part)
             if total > LARGEST:
                 raise CommandError(_too_large())
+            yield Member(info.filename, part)
+
+
+def refuse_document(archive: zipfile.ZipFile) -> None:
+    """Refuse an archive that is a document of an office program, by what it holds."""
+    infos = {info.filename: info for info in archive.infolist()}
+    kind = b"".join(unpacked(archive, infos["mimetype"])) if "mimetype" in infos else b""
+    if b"opendocument.spreadsheet" in kind or "xl/workbook.bin" in infos:
+        what = "an OpenDocument spreadsheet" if kind else "a binary workbook"
+        raise CommandError(
+            f"This is {what}, which is not read: save it as .xlsx or CSV and give that."
+        )
+    if b"opendocument" in kind or {"word/document.xml", "ppt/presentation.xml"} & infos.keys():
+        raise CommandError(
+            "This is a document and no table: copy its table into a spreadsheet and save that as "
+            "CSV."
+        )
 
 
 def only_table(archive: zipfile.ZipFile) -> Member:
@@ -91,7 +114,7 @@ def only_table(archive: zipfile.ZipFile) -> Member:
 def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
     """A file of an archive in parts, however long it says that it is."""
     whole = copy(info)
-    whole.file_size = LARGEST + 1  # else no more than that would be read
+    whole.file_size = LARGEST + 2 * _CHUNK  # else no more than that would be read
     try:
         with archive.open(whole) as file:
             yield from _counted(iter(lambda: file.read(_CHUNK), b""))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 from bbclust.cli.input.delimited import name_columns
@@ -55,7 +56,7 @@ def _load(data: bytes) -> Any:
         return {key: loaded[key] for key in loaded.files}
     except (
         *(ValueError, OSError, EOFError, KeyError, OverflowError, TypeError, SyntaxError),
-        *(zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError),
+        *(zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, TokenError),
     ) as error:
         if "allow_pickle" in str(error):
             raise CommandError(

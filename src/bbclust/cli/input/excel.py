@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import logging
+import re
+import zipfile
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bbclust.cli.input.archives import LARGEST, unpacked_parts
 from bbclust.cli.input.delimited import SAMPLED_ROWS, Dialect, name_columns
 from bbclust.cli.input.formats import Content
 from bbclust.cli.input.header import detect_header, holds_numbers
@@ -12,6 +16,12 @@ from bbclust.cli.output.errors import CommandError
 
 if TYPE_CHECKING:
     import polars as pl
+
+_CELL = 32  # bytes of a cell in memory
+# The places of cells, such as r="AB12", and of rows without a cell.
+_COLUMNS = re.compile(rb"""\sr\s*=\s*["']([A-Z]{1,3})[0-9]""")
+_ROWS = re.compile(rb"""\sr\s*=\s*["'][A-Z]{0,3}([0-9]{1,7})["']""")
+_REFERENCE_BYTES = 40  # what a place may be cut off in, at the end of a part
 
 NO_EXCEL = "Excel files need the package {}: pip install 'bbclust[excel]', or {}."
 
@@ -22,8 +32,9 @@ def read_excel(data: bytes, dialect: Dialect) -> Content:
         import fastexcel
     except ModuleNotFoundError:
         raise CommandError(NO_EXCEL.format("fastexcel", "save the sheet as CSV")) from None
-    # It writes to the log what we find out for ourselves: columns without any value.
-    logging.getLogger("fastexcel").addHandler(logging.NullHandler())
+    # They write to the log what we find out for ourselves, such as columns without any value.
+    for name in ("fastexcel", "calamine"):
+        logging.getLogger(name).addHandler(logging.NullHandler())
     try:
         workbook = fastexcel.read_excel(data)
         return _read_sheet(workbook, _choose(workbook, dialect), dialect)
@@ -37,9 +48,54 @@ def read_excel(data: bytes, dialect: Dialect) -> Content:
         raise CommandError(f"The Excel workbook is damaged or cannot be read ({reason}).") from None
 
 
+def check_extent(archive: zipfile.ZipFile) -> None:
+    """Refuse a workbook that is too large for memory, or has a cell so far away that it would be.
+
+    Who reads a sheet makes room for all cells between the first and the last.
+    """
+    sheets: dict[str, _Extent] = {}
+    for name, part in unpacked_parts(archive):
+        if name.startswith("xl/worksheets/"):
+            sheets.setdefault(name, _Extent()).look_at(part)
+    for extent in sheets.values():
+        if extent.n_rows * extent.n_columns * _CELL > LARGEST:
+            raise CommandError(
+                f"One sheet of the workbook reaches to row {extent.n_rows:,} and column "
+                f"{extent.n_columns:,}, which is too much for memory: delete cells far from the "
+                "table, or save the sheet as CSV."
+            )
+
+
+@dataclass
+class _Extent:
+    """How far the cells of a sheet reach, found part by part."""
+
+    n_rows: int = 0
+    n_columns: int = 0
+    _end: bytes = b""
+
+    def look_at(self, part: bytes) -> None:
+        """Look at the next part of the file of a sheet."""
+        text = self._end + part
+        self._end = text[-_REFERENCE_BYTES:]
+        for letters in set(_COLUMNS.findall(text)):
+            self.n_columns = max(self.n_columns, _column_number(letters))
+        self.n_rows = max([self.n_rows, *map(int, _ROWS.findall(text))])
+
+
+def _column_number(letters: bytes) -> int:
+    """A is 1, Z is 26, AA is 27."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number
+
+
 def _choose(workbook: Any, dialect: Dialect) -> str:
     """The name of the sheet to read."""
     names: list[str] = workbook.sheet_names
+    if not names:
+        raise CommandError("The workbook has no sheet with cells.")
     listed = ", ".join(map(repr, names))
     asked = dialect.sheet
     if asked is not None:

@@ -44,7 +44,6 @@ SUFFIXES = {
     ".zip": "zip",
     ".xlsx": "Excel",
     ".xlsm": "Excel",
-    ".xlsb": "Excel",
     ".xls": "Excel",
     ".jsonl": "JSON lines",
     ".ndjson": "JSON lines",
@@ -114,7 +113,7 @@ _UNREAD = (
     Unread(
         "a file of R objects",
         _FROM_R,
-        rb"(?:RD[AX][23]\n)?[XAB]\n(?:\0\0\0[23]|[23]\n)",
+        rb"(?:RDX[23]\n)?X\n\0\0\0[23]",
         (".rds", ".rdata", ".rda"),
     ),
     Unread(
@@ -126,7 +125,7 @@ _UNREAD = (
     Unread(
         "a MATLAB file", "in MATLAB write it by writetable or writematrix as CSV", rb"MATLAB 5\.0"
     ),
-    Unread("an ORC file", _FROM_PYTHON, rb"ORC"),
+    Unread("an ORC file", _FROM_PYTHON, rb"ORC[\0-\x1f\x80-\xff]"),
     Unread("an Avro file", _FROM_PYTHON, rb"Obj\x01"),
     Unread("packed by bzip2", "unpack it, or pack it by gzip", rb"BZh[1-9]1AY&SY"),
     Unread("packed by xz", "unpack it, or pack it by gzip", rb"\xfd7zXZ\0"),
@@ -163,20 +162,6 @@ def recognise(data: bytes, name: str) -> str:
             "begin with an object ({...}) or with a list of objects ([{...}, ...])."
         )
     return found
-
-
-def refuse_document(names: set[str], mimetype: bytes) -> None:
-    """Refuse a zip archive that is a document of an office program, by what it holds."""
-    if b"opendocument.spreadsheet" in mimetype:
-        raise CommandError(
-            "This is an OpenDocument spreadsheet, which is not read: save it as .xlsx or CSV and "
-            "give that."
-        )
-    if b"opendocument" in mimetype or {"word/document.xml", "ppt/presentation.xml"} & names:
-        raise CommandError(
-            "This is a document and no table: copy its table into a spreadsheet and save that as "
-            "CSV."
-        )
 
 
 def _refuse_unread(data: bytes, suffix: str) -> None:

@@ -163,6 +163,14 @@ class Reading:
             mark for mark, other in (MARKS, MARKS[::-1]) if (fits[mark] & ~fits[other]).any()
         )
 
+    @property
+    def evidence(self) -> frozenset[str]:
+        """What the column says of the rest of the file: nothing unless it is numbers throughout."""
+        if self.plain.other is None:
+            return self.settled
+        filled = self.text.is_not_null()
+        return frozenset(m for m in self.settled if not (filled & ~self._fits[m]).any())
+
     @cached_property
     def has_points(self) -> bool:
         return bool(self.cells.str.contains(".", literal=True).any())
@@ -311,7 +319,7 @@ def decide(reading: Reading, others: Iterable[Reading], notation: Notation) -> N
         return min((reading.numbers(mark) for mark in MARKS), key=lambda one: one.n_bad)
     if reading.flags is not None or not _has_marks(reading):
         return reading.numbers(".")
-    settled = frozenset(mark for other in others for mark in other.settled)
+    settled = frozenset(mark for other in others for mark in other.evidence)
     if len(settled) == 1:
         return reading.numbers(*settled)
     has_commas = reading.doubtful.str.contains(",", literal=True).any()

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bbclust.cli.input.archives import check_sizes, gunzip, only_table, open_zip
+from bbclust.cli.input.archives import check_sizes, gunzip, only_table, open_zip, refuse_document
 from bbclust.cli.input.arrays import read_npy, read_npz
 from bbclust.cli.input.cells import without_codes
 from bbclust.cli.input.delimited import DELIMITERS, Dialect, read_delimited
-from bbclust.cli.input.excel import read_excel
-from bbclust.cli.input.formats import Content, recognise, refuse_document
+from bbclust.cli.input.excel import check_extent, read_excel
+from bbclust.cli.input.formats import Content, recognise
 from bbclust.cli.input.json_tables import read_json, read_json_lines
 from bbclust.cli.input.notation import PLAIN, Notation, Numbers, Reading, decide, read_column
 from bbclust.cli.output.errors import CommandError, prefix_errors_with
@@ -128,18 +130,19 @@ def read_table(path: str, dialect: Dialect | None = None) -> InputTable:
 
 def _read_bytes(path: str) -> bytes:
     try:
-        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+        return sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
     except FileNotFoundError:
         raise CommandError("There is no such file.") from None
     except IsADirectoryError:
         raise CommandError("This is a directory: give a file.") from None
     except OSError as error:
         raise CommandError(f"The file cannot be read ({error.strerror}).") from None
-    return gunzip(data) if data.startswith(_GZIP) else data
 
 
 def _read(data: bytes, name: str, dialect: Dialect, *, is_member: bool = False) -> Content:
     """The table in these bytes; ``is_member`` if they come out of a zip archive."""
+    if data.startswith(_GZIP):
+        data = gunzip(data)
     if not data:
         raise CommandError("The file is empty.")
     kind = recognise(data, name)
@@ -162,13 +165,13 @@ def _read_zip(data: bytes, dialect: Dialect, *, is_member: bool) -> Content:
     """A workbook, arrays, or the one table of an archive: all of these are zip archives."""
     archive = open_zip(data)
     names = set(archive.namelist())
-    if {"xl/workbook.xml", "xl/workbook.bin"} & names:
-        check_sizes(archive)
+    if "xl/workbook.xml" in names:
+        check_extent(archive)
         return read_excel(data, dialect)
     if names and all(name.endswith(".npy") for name in names):
         check_sizes(archive)
         return read_npz(data)
-    refuse_document(names, data[30:130])  # where such archives tell what they are
+    refuse_document(archive)
     if is_member:
         raise CommandError("The zip archive holds another one: unpack it, and give the table.")
     member = only_table(archive)
@@ -192,10 +195,28 @@ def _read_columnar(data: bytes, kind: str) -> Content:
     readers = {"Parquet": pl.read_parquet, "Arrow": pl.read_ipc, "Arrow stream": pl.read_ipc_stream}
     words = kind.removesuffix(" stream")
     try:
-        return Content(readers[kind](io.BytesIO(data)), words)
+        with _without_reports_of_panics():
+            return Content(readers[kind](io.BytesIO(data)), words)
     except (pl.exceptions.PolarsError, OSError, ValueError, pl.exceptions.PanicException) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise CommandError(f"The {words} file is damaged or cut off ({reason}).") from None
+
+
+@contextmanager
+def _without_reports_of_panics() -> Iterator[None]:
+    """Keep off standard error what Rust writes there by itself; the exception tells the reason."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # there is no standard error
+        yield
+        return
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _listed(columns: Sequence[str]) -> str:
