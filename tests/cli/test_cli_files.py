@@ -87,6 +87,13 @@ def test_numbers_among_text_keep_all_their_digits(stored):
     assert frame["x"].to_list() == [repr(0.1234567890123456), "NA", "1,5", repr(1 / 3)]
 
 
+def test_numbers_with_words_for_gaps_are_numbers_and_text_that_looks_so_is_a_question(stored):
+    rows = [["x", "text"], [90.196, "90.196"], ["-", "1.234"], [1.234, "-"], ["?", "2.345"]]
+    table = read_table(stored(workbook(one=rows)))
+    assert table.frame["x"].to_list() == [90.196, None, 1.234, None]
+    assert table.numbers("text").problem is not None
+
+
 def test_a_sheet_without_a_header(stored):
     frame = read_table(stored(workbook(one=[row[1:] for row in TABLE[1:]]))).frame
     assert frame.columns == ["column_1", "column_2"]
@@ -268,6 +275,17 @@ def test_columns_of_several_types_in_json_are_text(stored):
     assert table.numbers("x").values.to_list() == [1.5, None, 3]
 
 
+def test_numbers_with_words_for_gaps_in_json_are_numbers(stored):
+    table = read_table(stored(b'{"x": 90.196, "y": "90.196"}\n{"x": "?", "y": "1.234"}\n'))
+    assert table.frame["x"].to_list() == [90.196, None]
+    assert table.numbers("y").problem is not None
+
+
+def test_whole_numbers_beyond_all_bounds_are_infinite(stored):
+    table = read_table(stored(b'[{"x": -1' + b"0" * 400 + b"}]", "t.json"))
+    assert table.frame["x"].to_list() == [-np.inf]
+
+
 def test_a_json_list_of_objects(stored):
     rows = [{"x": 1.5, "b": True}, {"x": 2}, {"x": None, "b": False}]
     for text in (json.dumps(rows), json.dumps(rows, indent=2)):
@@ -287,6 +305,7 @@ def test_a_json_list_of_objects(stored):
         (b"{}\n{}\n", "t.jsonl", "there is no column"),
         (b"[{" * 5000, "t.json", "the file is not JSON"),
     ],
+    ids=["object cut", "no object", "columns", "no list of objects", "cut", "CSV", "empty", "deep"],
 )
 def test_json_that_is_no_table_is_refused(stored, text, name, sentence):
     assert sentence in sentence_of(stored(text, name))

@@ -217,10 +217,14 @@ def test_words_and_codes_settle_nothing():
     assert found.numbers("price").problem is not None
 
 
-def test_three_decimals_everywhere_are_decimals_and_some_are_a_question():
-    assert table({"x": ["90.196", "12.000"]}).numbers("x").values.to_list() == [90.196, 12]
-    assert table({"x": ["90.196", "12"]}).numbers("x").problem is not None
-    assert table({"x": ["90.196", "12.000"]}, semicolons=True).numbers("x").problem is not None
+def test_points_with_three_digits_are_decimals_only_where_commas_separate_fields():
+    assert table({"x": ["90.196", "12.000"]}).numbers("x").problem is not None
+    separated = table({"x": ["90.196", "12.000"]}, commas=True)
+    assert separated.numbers("x").values.to_list() == [90.196, 12]
+
+
+def test_some_points_with_three_digits_among_small_whole_numbers_are_a_question():
+    assert table({"x": ["90.196", "12"]}, commas=True).numbers("x").problem is not None
     assert table({"x": ["90.196", "12"], "y": ["0.5", "1"]}).numbers("x").values[0] == 90.196
 
 

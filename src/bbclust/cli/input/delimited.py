@@ -48,9 +48,9 @@ class Dialect:
     sheet: str | None = None
     na: tuple[str, ...] = ()
 
-    def notation(self, *, semicolons: bool = False) -> Notation:
-        """What is known of its numbers."""
-        return Notation(self.decimal, make_gap_codes(self.na), semicolons)
+    def notation(self, *, commas: bool = False) -> Notation:
+        """What is known of its numbers; ``commas`` if they separate fields."""
+        return Notation(self.decimal, make_gap_codes(self.na), commas)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bbclust.cli.input.archives import LARGEST, unpacked_parts
+from bbclust.cli.input.cells import GapCodes, read_plain
 from bbclust.cli.input.delimited import SAMPLED_ROWS, Dialect, name_columns
 from bbclust.cli.input.formats import Content
 from bbclust.cli.input.header import detect_header, holds_numbers
@@ -138,7 +139,7 @@ def _read_sheet(workbook: Any, sheet: str, dialect: Dialect) -> Content:
     if header is None:
         header = detect_header(cells.slice(first, SAMPLED_ROWS + 1), dialect.notation())
     names = [name or "" for name in cells.row(first)] if header else [""] * cells.width
-    frame = _typed(workbook, sheet, first + header)
+    frame = _typed(workbook, sheet, first + header, dialect.notation().codes)
     frame = frame.rename(dict(zip(frame.columns, name_columns(names), strict=True)))
     empty = [
         column.name
@@ -158,23 +159,46 @@ def _cells(workbook: Any, sheet: str, n_rows: int | None = None) -> pl.DataFrame
     return frame
 
 
-def _typed(workbook: Any, sheet: str, skip: int) -> pl.DataFrame:
-    """A sheet without its first rows, with types; numbers among text keep all their digits."""
+def _typed(workbook: Any, sheet: str, skip: int, codes: GapCodes) -> pl.DataFrame:
+    """A sheet without its first rows, with types.
+
+    Columns that hold text besides numbers come as text. They are numbers if this text only stands
+    for gaps; else they stay text, in which numbers keep all their digits.
+    """
     import polars as pl
 
-    rows = {"header_row": None, "skip_rows": skip}
-    frame: pl.DataFrame = workbook.load_sheet(sheet, schema_sample_rows=None, **rows).to_polars()
-    frame = frame.with_columns(_whole(column) for column in frame.iter_columns())
+    rows = {"header_row": None, "skip_rows": skip, "schema_sample_rows": None}
+    frame: pl.DataFrame = workbook.load_sheet(sheet, **rows).to_polars()
     mixed = [j for j, dtype in enumerate(frame.dtypes) if dtype == pl.String]
-    if not mixed:
-        return frame
-    numbers = workbook.load_sheet(sheet, dtypes=dict.fromkeys(mixed, "float"), **rows).to_polars()
-    exact = []
-    for j in mixed:
-        text, number = frame.to_series(j), numbers.to_series(j)
-        rounded = text.cast(pl.Float64, strict=False) != number
-        exact.append(number.cast(pl.String).zip_with(rounded.fill_null(False), text))
-    return frame.with_columns(exact)
+    if mixed:
+        as_numbers = dict.fromkeys(mixed, "float")
+        numbers = workbook.load_sheet(sheet, dtypes=as_numbers, **rows).to_polars()
+        frame = frame.with_columns(
+            number
+            if read_plain(text, codes).other is None and _is_mixed(workbook, sheet, j, rows)
+            else _exact(text, number)
+            for j, text, number in ((j, frame.to_series(j), numbers.to_series(j)) for j in mixed)
+        )
+    return frame.with_columns(_whole(column) for column in frame.iter_columns())
+
+
+def _is_mixed(workbook: Any, sheet: str, column: int, rows: dict[str, Any]) -> bool:
+    """Whether a column that came as text has cells of another type."""
+    import fastexcel
+
+    try:
+        workbook.load_sheet(sheet, use_columns=[column], dtype_coercion="strict", **rows)
+    except fastexcel.UnsupportedColumnTypeCombinationError:
+        return True
+    return False
+
+
+def _exact(text: pl.Series, number: pl.Series) -> pl.Series:
+    """Text, with all digits of numbers that were rounded to be text."""
+    import polars as pl
+
+    rounded = text.cast(pl.Float64, strict=False) != number
+    return number.cast(pl.String).zip_with(rounded.fill_null(False), text)
 
 
 def _whole(column: pl.Series) -> pl.Series:

@@ -20,7 +20,7 @@ class Content(NamedTuple):
     frame: pl.DataFrame
     description: str
     spare: tuple[str, ...] = ()
-    semicolons: bool = False
+    commas: bool = False
 
 
 # What a file starts with decides what it is; its name only has to agree.

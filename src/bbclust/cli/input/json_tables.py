@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
-from bbclust.cli.input.delimited import to_utf8
+from bbclust.cli.input.cells import GapCodes, read_plain
+from bbclust.cli.input.delimited import Dialect, to_utf8
 from bbclust.cli.input.formats import Content
 from bbclust.cli.output.errors import CommandError
 
@@ -16,29 +18,34 @@ if TYPE_CHECKING:
 _ONE_A_LINE = "a table is one object a line, or a list of objects"
 
 
-def read_json_lines(data: bytes, encoding: str | None) -> Content:
+def read_json_lines(data: bytes, dialect: Dialect) -> Content:
     """A table of an object a line; names that a line lacks are gaps."""
     import polars as pl
 
-    data = to_utf8(data, encoding)
+    data = to_utf8(data, dialect.encoding)
+    codes = dialect.notation().codes
     try:
         frame = pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
+        is_done = not any(_may_be_mixed(column, codes) for column in frame.iter_columns())
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, OSError):
-        frame = _from_objects(_parse_lines(data))  # finds the line, or columns of several types
+        is_done = False
+    if not is_done:
+        frame = _from_objects(_parse_lines(data), codes)
     return Content(_checked(frame), "JSON lines")
 
 
-def read_json(data: bytes, encoding: str | None) -> Content:
+def read_json(data: bytes, dialect: Dialect) -> Content:
     """A table of a list of objects."""
     try:
-        objects = json.loads(to_utf8(data, encoding))
+        objects = json.loads(to_utf8(data, dialect.encoding))
     except (ValueError, RecursionError) as error:
         raise CommandError(f"The file is not JSON ({_reason(error)}).") from None
     if not (isinstance(objects, list) and all(isinstance(one, dict) for one in objects)):
         raise CommandError(
             f"The file is JSON and no table: {_ONE_A_LINE}, so write it as one of these or as CSV."
         )
-    return Content(_checked(_from_objects(objects)), "JSON list")
+    frame = _from_objects(objects, dialect.notation().codes)
+    return Content(_checked(frame), "JSON list")
 
 
 def _parse_lines(data: bytes) -> list[dict[str, Any]]:
@@ -56,23 +63,42 @@ def _parse_lines(data: bytes) -> list[dict[str, Any]]:
     return objects
 
 
-def _from_objects(objects: list[dict[str, Any]]) -> pl.DataFrame:
+def _may_be_mixed(column: pl.Series, codes: GapCodes) -> bool:
+    """Whether a column that came as text may have held numbers that were no text."""
+    import polars as pl
+
+    return column.dtype == pl.String and bool(read_plain(column, codes).values.is_not_null().any())
+
+
+def _from_objects(objects: list[dict[str, Any]], codes: GapCodes) -> pl.DataFrame:
     """Columns of numbers, of true and false, or of text; others as text that is no number."""
     import polars as pl
 
     names = list(dict.fromkeys(name for one in objects for name in one))
-    return pl.DataFrame({name: _column([one.get(name) for one in objects]) for name in names})
+    columns = ([one.get(name) for one in objects] for name in names)
+    return pl.DataFrame(dict(zip(names, (_column(one, codes) for one in columns), strict=True)))
 
 
-def _column(values: list[Any]) -> pl.Series:
+def _column(values: list[Any], codes: GapCodes) -> pl.Series:
+    """A column; words that stand for gaps among numbers are gaps."""
     import polars as pl
 
     kinds = {type(value) for value in values} - {type(None)}
     if kinds <= {bool}:
         return pl.Series(values, dtype=pl.Boolean)
-    if kinds <= {int, float}:
-        return pl.Series([None if value is None else float(value) for value in values])
+    texts = pl.Series([value for value in values if isinstance(value, str)], dtype=pl.String)
+    plain = read_plain(texts, codes)
+    only_gaps = plain.other is None and plain.values.null_count() == len(texts)
+    if kinds <= {int, float} or (kinds <= {int, float, str} and len(kinds) > 1 and only_gaps):
+        return pl.Series([_float(v) if isinstance(v, int | float) else None for v in values])
     return pl.Series([v if isinstance(v, str) or v is None else json.dumps(v) for v in values])
+
+
+def _float(number: int | float) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # hundreds of digits
+        return math.inf if number > 0 else -math.inf
 
 
 def _checked(frame: pl.DataFrame) -> pl.DataFrame:

@@ -104,13 +104,13 @@ class Notation:
         The decimal mark, if it was given.
     codes : GapCodes
         What stands for missing values besides the usual words.
-    semicolons : bool
-        Whether semicolons separate fields, as they do where commas are decimal marks.
+    commas : bool
+        Whether commas separate fields: who writes so has points for decimals.
     """
 
     decimal: str | None = None
     codes: GapCodes = NO_CODES
-    semicolons: bool = False
+    commas: bool = False
 
 
 PLAIN = Notation()
@@ -323,8 +323,8 @@ def decide(reading: Reading, others: Iterable[Reading], notation: Notation) -> N
     if len(settled) == 1:
         return reading.numbers(*settled)
     has_commas = reading.doubtful.str.contains(",", literal=True).any()
-    if not (settled or has_commas or notation.semicolons or reading.may_be_thousands):
-        return reading.numbers(".")  # as programs write
+    if notation.commas and not (settled or has_commas or reading.may_be_thousands):
+        return reading.numbers(".")
     return replace(reading.numbers("."), problem=_question(reading))
 
 

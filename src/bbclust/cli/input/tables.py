@@ -124,7 +124,7 @@ def read_table(path: str, dialect: Dialect | None = None) -> InputTable:
                 f"--sheet is for Excel workbooks, and this file is {content.description}: leave "
                 "it out."
             )
-        notation = dialect.notation(semicolons=content.semicolons)
+        notation = dialect.notation(commas=content.commas)
         return InputTable(name, content.frame, content.description, notation, content.spare)
 
 
@@ -153,9 +153,9 @@ def _read(data: bytes, name: str, dialect: Dialect, *, is_member: bool = False) 
     if kind == "Excel":
         return read_excel(data, dialect)
     if kind == "JSON lines":
-        return read_json_lines(data, dialect.encoding)
+        return read_json_lines(data, dialect)
     if kind == "JSON":
-        return read_json(data, dialect.encoding)
+        return read_json(data, dialect)
     if kind == "text":
         return _read_text(data, dialect)
     return _read_columnar(data, kind)
@@ -184,9 +184,8 @@ def _read_text(data: bytes, dialect: Dialect) -> Content:
     cells = read_delimited(data, dialect)
     delimiter = DELIMITERS.get(cells.delimiter, repr(cells.delimiter))
     header = "with a header" if cells.header else "without a header"
-    return Content(
-        cells.frame, f"{delimiter}-separated {header}", semicolons=cells.delimiter == ";"
-    )
+    commas = cells.delimiter == "," and cells.frame.width > 1
+    return Content(cells.frame, f"{delimiter}-separated {header}", commas=commas)
 
 
 def _read_columnar(data: bytes, kind: str) -> Content:
