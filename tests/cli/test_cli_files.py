@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 import xlsxwriter
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bbclust.cli.input import archives
@@ -357,6 +357,7 @@ def intact():
 INTACT = intact()
 
 
+@settings(deadline=None)
 @given(st.sampled_from(INTACT), st.sampled_from(["cut", "change", "begin"]), st.integers(0, 2**32))
 def test_damaged_files_give_a_table_or_a_sentence(tmp_path_factory, data, damage, number):
     draw = random.Random(number)
@@ -376,6 +377,7 @@ def test_damaged_files_give_a_table_or_a_sentence(tmp_path_factory, data, damage
         assert "\n" not in str(error)  # noqa: PT017 (a table is as good)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200), st.sampled_from(["", ".csv", ".json", ".xlsx", ".zip", ".jsonl"]))
 def test_random_bytes_give_a_table_or_a_sentence(tmp_path_factory, data, suffix):
     path = tmp_path_factory.getbasetemp() / f"random{suffix}"
@@ -386,6 +388,7 @@ def test_random_bytes_give_a_table_or_a_sentence(tmp_path_factory, data, suffix)
         assert "\n" not in str(error)  # noqa: PT017 (a table is as good)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32))
 def test_workbooks_with_damage_inside_give_a_table_or_a_sentence(tmp_path_factory, number):
     draw = random.Random(number)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bbclust.cli.input.delimited import Dialect, read_delimited
@@ -85,6 +85,7 @@ def test_numbers_that_may_be_names_are_a_question(text):
         cells(text)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 6), st.integers(2, 40), st.integers(0, 3))
 def test_random_tables_without_a_header_are_read_as_such(seed, width, n_rows, decimals):
     values = np.random.default_rng(seed).normal(50, 20, size=(n_rows, width)).round(decimals)

@@ -6,7 +6,7 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bbclust.cli.input.cells import GAPS
@@ -63,6 +63,7 @@ def test_a_given_decimal_comma_makes_points_no_numbers():
     assert parse_numbers(pl.Series(["1,234", "1.5"]), ",").values.to_list() == [1.234, None]
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_numbers_come_back_to_the_bit(values):
     assert (
@@ -146,6 +147,7 @@ def expected(column):
     return [None if number is None else float(number) for number in column]
 
 
+@settings(deadline=None)
 @given(st.sampled_from(STYLES), TABLES)
 def test_numbers_are_read_as_they_were_meant_or_are_a_question(read, style, table):
     found = read(written(style, table))
@@ -158,6 +160,7 @@ def test_numbers_are_read_as_they_were_meant_or_are_a_question(read, style, tabl
             assert "say --decimal" in parsed.problem
 
 
+@settings(deadline=None)
 @given(st.sampled_from(STYLES), TABLES)
 def test_the_decimal_mark_answers_every_question(read, style, table):
     found = read(written(style, table), decimal=style.decimal)
@@ -167,6 +170,7 @@ def test_the_decimal_mark_answers_every_question(read, style, table):
         assert parsed.values.to_list() == expected(column)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(STYLES), TABLES)
 def test_one_cell_that_has_one_reading_settles_the_file(read, style, table):
     telling = [Decimal("0.5")] * len(table[0][0])
@@ -177,6 +181,7 @@ def test_one_cell_that_has_one_reading_settles_the_file(read, style, table):
         assert parsed.values.to_list() == expected(column)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.text("0123456789.,' -+()$%kg\u00a0e", max_size=9), min_size=1, max_size=4),
     st.sampled_from([None, ".", ","]),

@@ -6,7 +6,7 @@ import io
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bbclust.cli.input.delimited import DELIMITERS, Dialect, read_delimited
@@ -67,6 +67,7 @@ def test_text_is_split_whatever_the_delimiter_and_the_encoding(stored, delimiter
     assert table.description == f"{DELIMITERS[delimiter]}-separated with a header"
 
 
+@settings(deadline=None)
 @given(
     rows=st.lists(
         st.tuples(*[st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1)] * 3),
