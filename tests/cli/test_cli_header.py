@@ -75,6 +75,7 @@ def test_numbers_that_are_values(text):
 @pytest.mark.parametrize(
     "text",
     [
+        "who,2019,2020\nu,1750,1801\nv,1832,1791\nw,1904,1920\n",  # years, or heights in mm
         "1700,1950\n350,420\n980,1200\n15000,22000\n",  # years or prices
         "500,90\n1,2\n2,3\n3,1\n",  # names, or a row unlike all others
         "0,1,2\n.5,1.5,-.5\n.7,2.5,.5\n",  # too few rows to tell

@@ -26,13 +26,17 @@ class _Number:
     value : float
     is_word : bool
         Whether it is written like a name: digits alone.
-    column : Series of Float64
-        The numbers below.
+    cells : Series of Float64
+        The numbers below, null where there is a gap.
     """
 
     value: float
     is_word: bool
-    column: pl.Series
+    cells: pl.Series
+
+    @property
+    def column(self) -> pl.Series:
+        return self.cells.drop_nulls()
 
     @property
     def is_year(self) -> bool:
@@ -116,7 +120,7 @@ def _number_above(first: pl.Series, below: Numbers, notation: Notation) -> _Numb
     if number is None or number.unit != below.unit:
         return None
     written = str(first[0]).strip()
-    return _Number(float(number.values[0]), written.isdecimal(), below.values.drop_nulls())
+    return _Number(float(number.values[0]), written.isdecimal(), below.values)
 
 
 def _has_text(first: pl.DataFrame, notation: Notation) -> bool:
@@ -154,9 +158,21 @@ def _are_names(numbers: list[_Number], *, beside_text: bool) -> bool | None:
         if is_even and (len(numbers) > 2 or steps == {1.0}):
             return True
         return None if unlike or len(numbers) > 1 else False
+    if steps == {1.0} and all(number.is_year for number in numbers) and not _any_in_turn(numbers):
+        return None  # one year after the other above other numbers of that size
     if is_far and len(numbers) > 1:
         return True if is_even and len(numbers) > 2 else None
     if unlike and is_even and len(numbers) > 2 and steps == {1.0} and values[0] in (0, 1):
         n_cells = sum(len(number.column) for number in numbers)
         return True if n_cells >= _ENOUGH_CELLS else None
     return False
+
+
+def _any_in_turn(numbers: list[_Number]) -> bool:
+    """Whether some row below has one number after the other as well, as pairs of years do."""
+    import polars as pl
+
+    in_turn = pl.repeat(True, len(numbers[0].cells), eager=True)
+    for before, after in pairwise(numbers):
+        in_turn = in_turn & (after.cells - before.cells == 1).fill_null(False)
+    return bool(in_turn.any())
