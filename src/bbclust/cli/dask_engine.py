@@ -87,6 +87,8 @@ def _check_options(source: Source, scale: str, method: Method) -> None:
                 f"{option} needs all rows in memory, and --engine dask has some at a time: leave "
                 "one of the two out."
             )
+    if source.dialect.sheet is not None:
+        raise CommandError("--sheet is for Excel workbooks, and --engine dask reads Parquet only.")
     if source.dialect.na:
         raise CommandError(
             "--na is not for --engine dask, which takes numbers as they are stored: store missing "

@@ -90,11 +90,11 @@ def detect_header(rows: pl.DataFrame, notation: Notation) -> bool:
         return True
     told = _are_names(numbers, beside_text=_has_text(rows.head(1), notation))
     if told is None or (len(numbers) < len(above) and not told):
+        some = len(numbers) < len(above)
         raise CommandError(
             "Whether the first line names the columns cannot be told, since it has numbers above "
-            f"{'some ' if len(numbers) < len(above) else ''}columns of numbers"
-            f"{' and text above others' if len(numbers) < len(above) else ' which are unlike them'}"
-            ": say --header or --no-header."
+            f"{'some columns of numbers and text above others' if some else 'columns of numbers'}"
+            f"{'' if some else ', which may be names or values'}: say --header or --no-header."
         )
     return told
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bbclust.cli.input.columns import Wanted, choose_columns
+from bbclust.cli.input.notation import Notation
 from bbclust.cli.input.tables import STDIN, InputTable
 from bbclust.cli.output.errors import CommandError, prefix_errors_with
 
@@ -103,7 +104,8 @@ def open_parquet(path: str, wanted: Wanted) -> ParquetTable:
     with prefix_errors_with("Standard input" if path == STDIN else path):
         files = tuple(read_footer(file) for file in find_files(path))
         head = _read_head(files)
-        table = InputTable(path, head, "Parquet")
+        # Numbers written as text are not read here, so that their notation is no question.
+        table = InputTable(path, head, "Parquet", Notation(decimal="."))
         chosen = choose_columns(table, replace(wanted, constant=True))
         set_aside = {name: _by_head(reason) for name, reason in chosen.set_aside.items()}
         columns = []
