@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import cycle
 
 import numpy as np
 import polars as pl
@@ -30,6 +31,7 @@ def parse_numbers(column, decimal=None):
         ([" 1 ", "2\t"], [1, 2]),
         (["1,5", "-2", "3,25e1"], [1.5, -2, 32.5]),
         (["inf", "-Infinity"], [np.inf, -np.inf]),
+        (["inf", "inf", "1,5"], [np.inf, np.inf, 1.5]),
         (["1e400"], [np.inf]),
     ],
 )
@@ -115,6 +117,7 @@ def columns(draw, n_rows):
     return column, draw(st.sampled_from(AROUND)), draw(st.sampled_from(NEGATIVE))
 
 
+GAPS_WRITTEN = ["NA", ".", "n.a.", "-", ""]
 TABLES = st.integers(1, 5).flatmap(lambda n: st.lists(columns(n), min_size=1, max_size=4))
 
 
@@ -122,8 +125,8 @@ def written(style, table):
     """The table as a file."""
     rows = zip(
         *(
-            ["NA" if n is None else style.write(n, around, negative) for n in column]
-            for column, around, negative in table
+            [gap if n is None else style.write(n, around, negative) for n in column]
+            for (column, around, negative), gap in zip(table, cycle(GAPS_WRITTEN), strict=False)
         ),
         strict=True,
     )
@@ -215,6 +218,15 @@ def test_columns_that_disagree_leave_a_third_one_open():
     assert found.numbers("a").values.to_list() == found.numbers("b").values.to_list() == [1.5]
     assert "say --decimal . for decimals, or --decimal , for" in found.numbers("c").problem
     assert "say --decimal , for decimals, or --decimal . for" in found.numbers("d").problem
+
+
+@pytest.mark.parametrize("gap", [".", "..", "n.a.", "1.#QNAN"])
+def test_points_of_gaps_settle_nothing(gap):
+    assert table({"x": ["90.196", "12", gap]}, commas=True).numbers("x").problem is not None
+
+
+def test_a_given_mark_leaves_infinite_numbers_alone():
+    assert parse_numbers(pl.Series(["inf", "inf"]), ",").values.to_list() == [np.inf, np.inf]
 
 
 def test_words_and_codes_settle_nothing():

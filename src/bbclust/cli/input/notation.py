@@ -221,10 +221,11 @@ class Reading:
 
     def _has_decimal_points(self) -> bool:
         """Whether some cell of plain numbers has a point that cannot set off thousands."""
-        head = self.cells.head(100)  # nearly always the first ones tell
-        return _cannot_be_thousands(head) or (
-            self.has_points and _cannot_be_thousands(self.cells.slice(100))
-        )
+        # Gaps may have points, too. The first cells tell nearly always.
+        cells, known = self.cells, self.plain.values.is_not_null()
+        if _cannot_be_thousands(cells.head(100).filter(known.head(100))):
+            return True
+        return self.has_points and _cannot_be_thousands(cells.filter(known))
 
     @cached_property
     def _fits(self) -> dict[str, pl.Series]:
@@ -234,8 +235,13 @@ class Reading:
         for mark in MARKS:
             grouped = body.str.contains(_SHAPES[mark])
             ungrouped = body.str.contains(_UNGROUPED[mark])
-            fits[mark] = ((grouped & ~has_exponent) | ungrouped).fill_null(False)
+            fits[mark] = ((grouped & ~has_exponent) | ungrouped).fill_null(False) | self._endless
         return fits
+
+    @cached_property
+    def _endless(self) -> pl.Series:
+        """Cells such as "inf", which have no digits; and "1e999"."""
+        return self.plain.values.is_infinite().fill_null(False)
 
     def _values(self, mark: str) -> pl.Series:
         import polars as pl
@@ -246,8 +252,7 @@ class Reading:
             body = body.str.replace(",", ".", literal=True)
         written = self.parts["sign"] + body + self.parts["exponent"]
         values = written.cast(pl.Float64, strict=False).set(~self._fits[mark], None)
-        endless = self.plain.values.is_infinite().fill_null(False)  # "inf" has no digits
-        return values.zip_with(~endless, self.plain.values).alias(self.cells.name)
+        return values.zip_with(~self._endless, self.plain.values).alias(self.cells.name)
 
     def _unit(self) -> tuple[str, str | None]:
         """The unit of the column, or the sentence that it has several."""

@@ -52,8 +52,8 @@ class InputTable:
     description: str
     notation: Notation = PLAIN
     spare: tuple[str, ...] = ()
-    _readings: dict[str, Reading] = field(default_factory=dict, repr=False, compare=False)
-    _numbers: dict[str, Numbers] = field(default_factory=dict, repr=False, compare=False)
+    _readings: dict[str, Reading] = field(default_factory=dict, init=False, repr=False)
+    _numbers: dict[str, Numbers] = field(default_factory=dict, init=False, repr=False)
 
     def numbers(self, name: str) -> Numbers:
         """A column of text or numbers as numbers, with gaps where codes stand for them.
