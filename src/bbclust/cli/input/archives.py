@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from bbclust.cli.input.formats import SUFFIXES, TEXT_SUFFIXES, suffix_of
+from bbclust.cli.input.panics import first_line
 from bbclust.cli.output.errors import CommandError
 
 # A table has to fit into memory, as text and then as numbers. A megabyte can unpack to a gigabyte,
@@ -146,5 +147,4 @@ def _too_large() -> str:
 
 
 def _damaged(error: BaseException) -> str:
-    reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-    return f"The zip archive is damaged or cut off ({reason})."
+    return f"The zip archive is damaged or cut off ({first_line(error)})."

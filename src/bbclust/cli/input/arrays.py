@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bbclust.cli.input.delimited import name_columns
 from bbclust.cli.input.formats import Content
+from bbclust.cli.input.panics import first_line
 from bbclust.cli.output.errors import CommandError
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ def _load(data: bytes) -> Any:
             raise CommandError(
                 "The file holds Python objects, which could run code when opened: save numbers."
             ) from None
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise CommandError(f"The NumPy file is damaged or cut off ({reason}).") from None
+        raise CommandError(f"The NumPy file is damaged or cut off ({first_line(error)}).") from None
 
 
 def _frame(array: np.ndarray[Any, Any]) -> pl.DataFrame:

@@ -13,6 +13,7 @@ from bbclust.cli.input.cells import GapCodes, read_plain
 from bbclust.cli.input.delimited import SAMPLED_ROWS, Dialect, name_columns
 from bbclust.cli.input.formats import Content
 from bbclust.cli.input.header import detect_header, holds_numbers
+from bbclust.cli.input.panics import first_line, panics_as_sentences
 from bbclust.cli.output.errors import CommandError
 
 if TYPE_CHECKING:
@@ -37,16 +38,13 @@ def read_excel(data: bytes, dialect: Dialect) -> Content:
     for name in ("fastexcel", "calamine"):
         logging.getLogger(name).addHandler(logging.NullHandler())
     try:
-        workbook = fastexcel.read_excel(data)
-        return _read_sheet(workbook, _choose(workbook, dialect), dialect)
+        with panics_as_sentences("Excel workbook"):
+            workbook = fastexcel.read_excel(data)
+            return _read_sheet(workbook, _choose(workbook, dialect), dialect)
     except fastexcel.FastExcelError as error:
-        if "assword" in str(error) or "EncryptedPackage".encode("utf-16-le") in data:
-            raise CommandError(
-                "The workbook is locked by a password: save it without one, or save the sheet as "
-                "CSV."
-            ) from None
-        reason = (str(error).splitlines() or ["no reason is known"])[0].rstrip(".")
-        raise CommandError(f"The Excel workbook is damaged or cannot be read ({reason}).") from None
+        raise CommandError(
+            f"The Excel workbook is damaged or cannot be read ({first_line(error)})."
+        ) from None
 
 
 def check_extent(archive: zipfile.ZipFile) -> None:

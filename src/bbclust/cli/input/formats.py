@@ -31,7 +31,6 @@ _MAGIC = {
     b"\x93NUMPY": "NPY",
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",
-    b"\xd0\xcf\x11\xe0": "Excel",
 }
 SUFFIXES = {
     ".parquet": "Parquet",
@@ -44,7 +43,6 @@ SUFFIXES = {
     ".zip": "zip",
     ".xlsx": "Excel",
     ".xlsm": "Excel",
-    ".xls": "Excel",
     ".jsonl": "JSON lines",
     ".ndjson": "JSON lines",
     ".json": "JSON",
@@ -78,6 +76,18 @@ class Unread:
 
 
 _UNREAD = (
+    Unread(
+        "a document with a password",
+        "save it without one, as .xlsx or CSV",
+        rb"(?s)\xd0\xcf\x11\xe0.*" + "EncryptedPackage".encode("utf-16-le"),
+    ),
+    # What reads it ends the whole program when such a file is damaged.
+    Unread(
+        "a workbook of the old format .xls",
+        "save it as .xlsx or CSV",
+        rb"\xd0\xcf\x11\xe0",
+        (".xls",),
+    ),
     Unread(
         "a SAS file",
         "in SAS run PROC EXPORT with DBMS=CSV, or read it by pandas.read_sas and write CSV",

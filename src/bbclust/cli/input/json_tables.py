@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bbclust.cli.input.cells import GapCodes, read_plain
 from bbclust.cli.input.delimited import Dialect, to_utf8
 from bbclust.cli.input.formats import Content
+from bbclust.cli.input.panics import first_line, panics_as_sentences
 from bbclust.cli.output.errors import CommandError
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ def read_json_lines(data: bytes, dialect: Dialect) -> Content:
     data = to_utf8(data, dialect.encoding)
     codes = dialect.notation().codes
     try:
-        frame = pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
+        with panics_as_sentences("JSON file"):
+            frame = pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
         is_done = not any(_may_be_mixed(column, codes) for column in frame.iter_columns())
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, OSError):
+    except (pl.exceptions.PolarsError, CommandError, ValueError, OSError):
         is_done = False
     if not is_done:
         frame = _from_objects(_parse_lines(data), codes)
@@ -39,7 +41,7 @@ def read_json(data: bytes, dialect: Dialect) -> Content:
     try:
         objects = json.loads(to_utf8(data, dialect.encoding))
     except (ValueError, RecursionError) as error:
-        raise CommandError(f"The file is not JSON ({_reason(error)}).") from None
+        raise CommandError(f"The file is not JSON ({first_line(error)}).") from None
     if not (isinstance(objects, list) and all(isinstance(one, dict) for one in objects)):
         raise CommandError(
             f"The file is JSON and no table: {_ONE_A_LINE}, so write it as one of these or as CSV."
@@ -56,7 +58,7 @@ def _parse_lines(data: bytes) -> list[dict[str, Any]]:
         try:
             parsed = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise CommandError(f"Line {number} is not JSON ({_reason(error)}).") from None
+            raise CommandError(f"Line {number} is not JSON ({first_line(error)}).") from None
         if not isinstance(parsed, dict):
             raise CommandError(f"Line {number} is not a JSON object: {_ONE_A_LINE}.")
         objects.append(parsed)
@@ -105,7 +107,3 @@ def _checked(frame: pl.DataFrame) -> pl.DataFrame:
     if frame.width == 0:
         raise CommandError("The objects of the file are empty: there is no column.")
     return frame
-
-
-def _reason(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +17,7 @@ from bbclust.cli.input.excel import check_extent, read_excel
 from bbclust.cli.input.formats import Content, recognise
 from bbclust.cli.input.json_tables import read_json, read_json_lines
 from bbclust.cli.input.notation import PLAIN, Notation, Numbers, Reading, decide, read_column
+from bbclust.cli.input.panics import first_line, panics_as_sentences
 from bbclust.cli.output.errors import CommandError, prefix_errors_with
 
 if TYPE_CHECKING:
@@ -150,8 +149,6 @@ def _read(data: bytes, name: str, dialect: Dialect, *, is_member: bool = False) 
         return _read_zip(data, dialect, is_member=is_member)
     if kind == "NPY":
         return read_npy(data)
-    if kind == "Excel":
-        return read_excel(data, dialect)
     if kind == "JSON lines":
         return read_json_lines(data, dialect)
     if kind == "JSON":
@@ -194,28 +191,12 @@ def _read_columnar(data: bytes, kind: str) -> Content:
     readers = {"Parquet": pl.read_parquet, "Arrow": pl.read_ipc, "Arrow stream": pl.read_ipc_stream}
     words = kind.removesuffix(" stream")
     try:
-        with _without_reports_of_panics():
+        with panics_as_sentences(f"{words} file"):
             return Content(readers[kind](io.BytesIO(data)), words)
-    except (pl.exceptions.PolarsError, OSError, ValueError, pl.exceptions.PanicException) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise CommandError(f"The {words} file is damaged or cut off ({reason}).") from None
-
-
-@contextmanager
-def _without_reports_of_panics() -> Iterator[None]:
-    """Keep off standard error what Rust writes there by itself; the exception tells the reason."""
-    try:
-        kept = os.dup(2)
-    except OSError:  # there is no standard error
-        yield
-        return
-    try:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise CommandError(
+            f"The {words} file is damaged or cut off ({first_line(error)})."
+        ) from None
 
 
 def _listed(columns: Sequence[str]) -> str:
