@@ -181,8 +181,14 @@ def test_rows_keep_their_order_and_their_names(analyzed):
     assert pl.read_parquet(out / "assignments.parquet").equals(rows)
 
 
+def test_the_report_names_the_file_and_not_its_folder(analyzed, iris_csv):
+    page = (analyzed[0] / "report.html").read_text("utf-8")
+    assert f"<title>{iris_csv.name}: " in page
+    assert str(iris_csv.parent) not in page
+
+
 def test_the_summary_says_what_was_done(summary, iris_csv):
-    assert summary["data"]["source"] == str(iris_csv)
+    assert summary["data"]["source"] == iris_csv.name
     assert summary["data"]["columns"] == NAMES
     assert summary["data"]["id_column"] == "flower"
     assert summary["data"]["scaling"].startswith("standard (each column minus its mean")

@@ -197,7 +197,7 @@ def _analysis(
         scaling=scaling.in_words(),
         ids=ids,
         id_name=table.id or "id",
-        source=table.name,
+        source=Path(table.name).name or table.name,
         row_numbers=survey.numbers,
         first_row=1,
         set_aside=table.set_aside,

@@ -77,7 +77,7 @@ class Prepared:
             "id_name": self.id or "id",
             "truth": None if rows.truth is None else rows.truth.filter(kept).to_numpy(),
             "truth_name": self.truth or "class",
-            "source": self.source,
+            "source": Path(self.source).name,  # readers need not know whose folder it was in
             "row_numbers": np.flatnonzero(rows.kept) if rows.n_dropped else None,
             "first_row": 1,  # people count from 1
             "dropped_rows": rows.n_dropped,
