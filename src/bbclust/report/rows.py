@@ -12,6 +12,7 @@ from bbclust.plots.membership_simplex import corner_of_clusters, regular_corners
 from bbclust.plots.projection import choose_projection, choose_rows
 from bbclust.report.analysis import Analysis
 from bbclust.report.profiles import Profiles
+from bbclust.report.row_pulls import rivals_and_pulls
 
 Array = npt.NDArray[np.float64]
 
@@ -51,6 +52,11 @@ class ShownRows:
     corners: Array
     fields: dict[str, Any]
 
+    @property
+    def columns(self) -> list[int]:
+        """Columns of the table that the page holds, as indices."""
+        return [int(field[1:]) for field in self.axes if field.startswith("c")]
+
 
 def show_rows(analysis: Analysis, profiles: Profiles) -> ShownRows:
     """At most :data:`MAX_ROWS` rows, the least certain among them."""
@@ -72,6 +78,7 @@ def show_rows(analysis: Analysis, profiles: Profiles) -> ShownRows:
         **_simplex(memberships, corners),
         "lane": _lanes(analysis, rows),
         **_top_votes(memberships),
+        **rivals_and_pulls(analysis, rows),
     }
     for field, names in (("id", analysis.ids), ("class", analysis.truth)):
         if names is not None:
