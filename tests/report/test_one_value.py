@@ -130,7 +130,7 @@ def test_entropies_of_the_rows(files):
         there = assignments[row["row"] - summary["data"]["first_row"]]
         assert int(there["label"]) == row["cluster"]
         assert float(there["entropy"]) == pytest.approx(row["entropy"], rel=1e-6, abs=1e-12)
-    said = " ".join(" ".join(page.words).split())
+    said = " ".join("".join(page.words).split())
     (tile,) = re.findall(r"mean entropy ([\d.]+) ± [\d.]+, of at most", said)
     assert tile == f"{summary['answer']['mean_entropy']:.3f}"
 
@@ -159,7 +159,7 @@ def test_the_worst_pair_and_its_doubt(files):
         first, second = pair["clusters"]
         assert doubts[first][second] == doubts[second][first]
         assert doubts[first][second] == pytest.approx(pair["doubt"], abs=5e-4)
-    said = " ".join(" ".join(page.words).split())
+    said = " ".join("".join(page.words).split())
     first, second = answer["worst_pair"]["clusters"]
     for named in re.findall(r"[Cc]lusters (\d+) and (\d+), hardest to tell apart", said):
         assert named == (str(first), str(second))

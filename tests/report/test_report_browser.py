@@ -1,182 +1,30 @@
 """The report in a real browser, opened from a file: what is shown, and what follows what."""
 
-import shutil
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from bbclust import BBC, KSelector
-from bbclust.baselines import compare_baselines
-from bbclust.datasets import load_iris
-from bbclust.report import write_report
+from bbclust.selection.splits import mean_doubts
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+pytest.importorskip("selenium", reason="selenium is not installed")
 pytest.importorskip("bokeh", reason="the report needs bokeh")
 
-from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="there is no chromium with its chromedriver on this machine"
+from browser_page import (
+    HOSTILE,
+    drag,
+    emulate,
+    move_to,
+    on_model,
+    place_of,
+    selected,
+    table,
+    text,
+    visit,
+    wait_for,
 )
-
-# Each would set `evil`, open a window or fetch something if it were taken as markup or code.
-HOSTILE = (
-    "<script data-evil>evil=1;alert(1)</script>",
-    "</script><img class=evil src=http://example.invalid/x onerror=evil=1>",
-    "=cmd|' /C calc'!A0 \"quoted\" & 'single'",
-    "$$\\text{evil}$$ {{ 7*7 }} @{row} ${evil=1} 雪 \u202e" + "long " * 40,
-)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-dev-shm-usage",
-        "--hide-scrollbars",
-        "--force-prefers-reduced-motion",
-        "--host-resolver-rules=MAP * ~NOTFOUND",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    service = webdriver.ChromeService(executable_path=DRIVER)
-    driver = webdriver.Chrome(options=options, service=service)
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture(scope="module")
-def reports(tmp_path_factory):
-    """Reports by name: with everything, texts of strangers included, and of odd shapes."""
-    folder = tmp_path_factory.mktemp("reports")
-    iris = load_iris()
-    selector = KSelector(
-        BBC(n_replicas=60, n_init=2, votes="all"),
-        k_range=range(2, 6),
-        null_reference=7,
-        random_state=1,
-    ).fit(iris.data)
-    truth = np.array(["plain", HOSTILE[0], HOSTILE[2]])[iris.target]
-    ids = [f"{HOSTILE[i % 4][:40]} no {i}" for i in range(150)]
-    baselines = compare_baselines(iris.data, range(2, 6), methods=["silhouette"], random_state=0)
-    details = {
-        "columns": HOSTILE,
-        "ids": ids,
-        "id_name": HOSTILE[0],
-        "truth": truth,
-        "truth_name": HOSTILE[1],
-        "source": HOSTILE[1],
-        "scaling": HOSTILE[2],
-        "set_aside": {HOSTILE[0]: HOSTILE[1], HOSTILE[3]: HOSTILE[3]},
-        "settings": {HOSTILE[0]: {HOSTILE[1]: HOSTILE[3]}},
-        "baselines": baselines,
-    }
-    write_report(selector, iris.data, folder / "full.html", **details)
-    generator = np.random.default_rng(0)
-    for name, (n, d, k) in {"one": (12, 1, 1), "two": (2, 2, 2), "many": (300, 50, 15)}.items():
-        X = generator.normal(size=(n, d))
-        X[:, 0] += 9 * (np.arange(n) % k)
-        model = BBC(k, n_replicas=20, n_init=1, votes="all", random_state=0).fit(X)
-        write_report(model, X, folder / f"{name}.html")
-    for seed in range(40):  # about half of such tables look like one cloud
-        X = np.random.default_rng(seed).normal(size=(60, 2))
-        quick = BBC(n_replicas=40, n_init=1, votes="all")
-        cloud = KSelector(quick, k_range=(2, 3), random_state=0).fit(X)
-        if cloud.best_k_ == 1:
-            break
-    write_report(cloud, X, folder / "cloud.html")
-    return SimpleNamespace(folder=folder, ids=ids, data=iris.data, selector=selector)
-
-
-def emulate(browser, width=1280, scheme="light", media=""):
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
-
-
-def visit(browser, reports, name="full", **display):
-    emulate(browser, **display)
-    browser.get((reports.folder / f"{name}.html").as_uri())
-    ready = "return document.documentElement.dataset.ready === 'true'"
-    WebDriverWait(browser, 20).until(lambda _: browser.execute_script(ready))
-
-
-@pytest.fixture
-def page(browser, reports):
-    visit(browser, reports)
-    return browser
-
-
-def text(page, element_id):
-    return page.find_element(By.ID, element_id).text
-
-
-def table(page):
-    """Texts of the rows in the table."""
-    return page.execute_script(
-        """return [...document.querySelectorAll("#row-table tbody tr")]
-             .map((row) => [...row.cells].map((cell) => cell.innerText.trim()))"""
-    )
-
-
-def on_model(page, name, code, *arguments):
-    """Run code on a model of Bokeh's document."""
-    found = f"const model = Bokeh.documents[0].get_model_by_name({name!r});"
-    return page.execute_script(found + code, *arguments)
-
-
-def selected(page):
-    return list(on_model(page, "rows", "return Array.from(model.selected.indices)"))
-
-
-def place_of(page, plot, x, y):
-    """Where on the page a point of a plot lies."""
-    return page.execute_script(
-        """
-        const view = [...Bokeh.index].find((view) => view.model.name === arguments[0]);
-        view.el.scrollIntoView({block: "center", behavior: "instant"});
-        const box = view.canvas_view.el.getBoundingClientRect(), frame = view.frame;
-        return [box.left + frame.x_scale.compute(arguments[1]),
-                box.top + frame.y_scale.compute(arguments[2])];
-        """,
-        plot,
-        x,
-        y,
-    )
-
-
-def move_to(page, place):
-    actions = ActionChains(page, duration=50)
-    actions.w3c_actions.pointer_action.move_to_location(*(round(at) for at in place))
-    return actions
-
-
-def drag(page, start, end):
-    actions = move_to(page, start)
-    actions.w3c_actions.pointer_action.pointer_down()
-    for share in (0.3, 0.7, 1.0):
-        at = [round(a + share * (b - a)) for a, b in zip(start, end, strict=True)]
-        actions.w3c_actions.pointer_action.move_to_location(*at)
-    actions.w3c_actions.pointer_action.pointer_up()
-    actions.perform()
-
-
-def wait_for(page, condition):
-    WebDriverWait(page, 10).until(lambda _: condition())
-
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 # --- a file and nothing else ----------------------------------------------------------------------
 
@@ -278,7 +126,9 @@ def test_slider_of_k_moves_everything_that_depends_on_it(page, reports):
         assert text(page, "k-value") == str(k)
         assert text(page, "k-verdict").startswith(verdicts[k])
         assert len(page.find_elements(By.CSS_SELECTOR, "#k-sizes li")) == k
-        assert len(page.find_elements(By.CSS_SELECTOR, "#k-pairs tbody tr")) == k
+        doubts = mean_doubts(reports.selector.grid_, k)
+        in_doubt = int((doubts.round(3) >= 0.005).any(axis=1).sum())
+        assert len(page.find_elements(By.CSS_SELECTOR, "#k-pairs tbody tr")) == in_doubt
         assert on_model(page, "now:mean_entropy", "return model.location") == k
         colors[k] = on_model(page, "rows", "return Array.from(model.data.k_color)")
         assert len(set(colors[k])) == k
@@ -345,11 +195,11 @@ def test_buttons_select_clusters_rows_in_between_and_pairs(page):
     clusters, share = on_model(
         page, "rows", "return [Array.from(model.data.cluster), Array.from(model.data.share0)]"
     )
-    page.find_element(By.CSS_SELECTOR, '[data-cluster="1"]').click()
+    page.find_element(By.CSS_SELECTOR, '#legend [data-cluster="1"]').click()
     assert selected(page) == [i for i, k in enumerate(clusters) if k == 1]
-    page.find_element(By.CSS_SELECTOR, '[data-cluster="0"]').click()
+    page.find_element(By.CSS_SELECTOR, '#legend [data-cluster="0"]').click()
     assert selected(page) == [i for i, k in enumerate(clusters) if k in (0, 1)]
-    page.find_element(By.CSS_SELECTOR, '[data-cluster="1"]').click()
+    page.find_element(By.CSS_SELECTOR, '#legend [data-cluster="1"]').click()
     assert selected(page) == [i for i, k in enumerate(clusters) if k == 0]
     page.find_element(By.ID, "select-between").click()
     assert selected(page) == [i for i, most in enumerate(share) if most < 0.75]

@@ -1,7 +1,7 @@
 """The figures of the page, as Bokeh models that share one source of rows.
 
-Figures read fields with names of our own, Bokeh escapes what a tooltip shows, and the axes are
-named on the page. So no text from a stranger is ever drawn as anything but text.
+Figures read fields with names of our own, Bokeh escapes what a tooltip shows, and axes are named by
+the script of the page. So no text from a stranger is ever drawn as anything but text.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ BRUSHED: dict[str, Any] = {
     "nonselection_fill_alpha": 0.05,
     "nonselection_line_alpha": 0.12,
 }
-MOST_WITH_NUMBERS = 30  # clusters; more numbers would hide the rows and each other
+MOST_WITH_NUMBERS = 60  # clusters; more numbers would hide the rows and each other
+FEW_NUMBERS = 20  # clusters; the numbers of more are smaller
+MOST_TICKS = 14  # of the axis of K: more labels would touch each other
+LANE_HEIGHTS = (17, 46)  # of one cluster among the entropies, when they are many and when few
 
 
 def color_name(index: int) -> str:
@@ -91,12 +94,10 @@ def draw_map(source: Any, n_clusters: int, tooltips: list[tuple[str, str]]) -> f
     rows = _draw_rows(plot, source, "map_x", "map_y", "color", "marker", "filling")
     plot.add_tools(HoverTool(renderers=[rows], tooltips=tooltips))
     data = source.data
+    present = [k for k in range(n_clusters) if (data["cluster"] == k).any()]
     middles = [
-        [data[axis][data["cluster"] == k].mean() for axis in ("map_x", "map_y")]
-        for k in range(n_clusters)
-        if (data["cluster"] == k).any()
+        [data[axis][data["cluster"] == k].mean() for axis in ("map_x", "map_y")] for k in present
     ]
-    present = [str(k) for k in range(n_clusters) if (data["cluster"] == k).any()]
     _draw_numbers(plot, "middles", present, np.array(middles).reshape(-1, 2))
     return plot
 
@@ -120,14 +121,15 @@ def draw_simplex(source: Any, corners: Array, tooltips: list[tuple[str, str]]) -
     rows = _draw_rows(plot, source, "simplex_x", "simplex_y", "color", "marker", "filling")
     plot.add_tools(HoverTool(renderers=[rows], tooltips=tooltips))
     places = 1.13 * corners if n_clusters > 2 else corners + np.array([0.0, 0.75])
-    _draw_numbers(plot, "corners", [str(k) for k in range(n_clusters)], places)
+    _draw_numbers(plot, "corners", range(n_clusters), places)
     return plot
 
 
 def draw_entropy(source: Any, n_clusters: int, tooltips: list[tuple[str, str]]) -> figure:
     """How divided the votes on each row are, one lane per cluster."""
     n_lanes = n_clusters + bool((source.data["cluster"] < 0).any())
-    height = int(np.clip(90 + 46 * n_lanes, 190, 620))
+    least, most_high = LANE_HEIGHTS
+    height = max(190, 90 + max(least * n_lanes, min(most_high * n_lanes, 530)))
     plot = _blank("entropy", height, BRUSHES)
     plot.y_range = Range1d(start=n_lanes - 0.45, end=-0.55)
     most = max(0.1, float(source.data["entropy"].max()))
@@ -162,9 +164,10 @@ def draw_curves(
 ) -> figure:
     """A measure over K, one line per s; ``values`` and ``errors`` have shape (K's, s's)."""
     plot = _blank(measure, 300, y_axis_type="log")
-    plot.xaxis.ticker = FixedTicker(ticks=list(k_values))
+    plot.xaxis.ticker = FixedTicker(ticks=choose_ticks(k_values, best_k))
     plot.xaxis.axis_label = "number of clusters K"
     plot.yaxis.axis_label = MEASURES[measure]
+    plot.yaxis.ticker = FixedTicker(ticks=choose_log_ticks(max(values.min(), floor), values.max()))
     plot.yaxis.formatter = NumeralTickFormatter(format="0.[000000]")
     plot.xgrid.visible = False
     # A K that leaves no doubt at all lies on the floor: a logarithm of zero has no place.
@@ -190,6 +193,42 @@ def draw_curves(
         tooltips = [("K", "@k"), ("s", f"{scale:g}"), ("bits", "@y{0.0000}")]
         plot.add_tools(HoverTool(renderers=[dots], tooltips=tooltips))
     return plot
+
+
+def choose_ticks(k_values: Sequence[int], best_k: int) -> list[int]:
+    """Numbers of clusters that the axis names: the chosen one first, and none too near another.
+
+    Examples
+    --------
+    >>> from bbclust.report.figures import choose_ticks
+    >>> choose_ticks([2, 3, 4, 5], 3)
+    [2, 3, 4, 5]
+    >>> choose_ticks([10, 20, 30, 36, 38, 39, 40, 50], 39)
+    [10, 20, 30, 36, 39, 50]
+    """
+    gap = (max(k_values) - min(k_values)) / MOST_TICKS
+    taken: list[int] = []
+    for k in sorted(k_values, key=lambda k: (k != best_k, k)):
+        if all(abs(k - other) >= gap for other in taken):
+            taken.append(k)
+    return sorted(taken)
+
+
+def choose_log_ticks(low: float, high: float) -> list[float]:
+    """Round numbers on an axis of logarithms: 1, 2 and 5, or powers of ten for a long axis.
+
+    Examples
+    --------
+    >>> from bbclust.report.figures import choose_log_ticks
+    >>> choose_log_ticks(0.15, 1.1), choose_log_ticks(0.0003, 0.9)
+    ([0.1, 0.2, 0.5, 1.0, 2.0], [0.0001, 0.001, 0.01, 0.1, 1.0])
+    """
+    high = max(high, low)
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    if len(powers) > 4:
+        return [float(f"1e{power}") for power in powers]
+    ticks = [float(f"{digit}e{power}") for power in powers for digit in (1, 2, 5)]
+    return [tick for tick in ticks if low / 2 <= tick <= 2 * high]
 
 
 def draw_prior(histogram: Histogram) -> figure:
@@ -259,34 +298,37 @@ def _draw_rows(
     )
 
 
-def _draw_numbers(plot: figure, name: str, texts: Sequence[str], places: Array) -> None:
-    """Numbers of clusters, each in a circle, unless they are too many."""
-    circled = len(texts) <= MOST_WITH_NUMBERS
+def _draw_numbers(plot: figure, name: str, clusters: Sequence[int], places: Array) -> None:
+    """Numbers of clusters, each on a label, unless they are too many; the page may name them."""
+    few = len(clusters) <= FEW_NUMBERS
     source = ColumnDataSource(
-        name=name, data={"text": list(texts), "x": places[:, 0], "y": places[:, 1]}
+        name=name,
+        data={
+            "cluster": list(clusters),
+            "text": [str(k) for k in clusters],
+            "x": places[:, 0],
+            "y": places[:, 1],
+        },
     )
-    plot.scatter(
-        "x",
-        "y",
-        source=source,
-        name=f"circles:{plot.name}",
-        visible=circled,
-        size=20,
-        fill_color=LIGHT["page"],
-        fill_alpha=0.85,
-        line_color=LIGHT["muted"],
-    )
+    look: dict[str, Any] = {
+        "text_font": Value(FONT),
+        "text_font_size": "12px" if few else "11px",
+        "text_font_style": "bold",
+        "text_color": LIGHT["ink"],
+        "background_fill_color": LIGHT["page"],
+        "background_fill_alpha": 0.85 if few else 0.65,
+        "border_line_color": LIGHT["muted"],
+        "border_radius": 9,
+        "padding": (6, 3) if few else (3, 1),
+    }
     plot.text(
         "x",
         "y",
         "text",
         source=source,
         name=f"numbers:{plot.name}",
-        visible=circled,
+        visible=len(clusters) <= MOST_WITH_NUMBERS,
         text_align="center",
         text_baseline="middle",
-        text_font=Value(FONT),
-        text_font_size="12px",
-        text_font_style="bold",
-        text_color=LIGHT["ink"],
+        **look,
     )

@@ -18,16 +18,6 @@ from bbclust.stages.voting import nearest_center
 Labels = npt.NDArray[np.integer]
 
 MOST_FOR_MATRIX = 12
-KINDS = {
-    "held": (
-        "Even the worst pair is told apart far better than the parts of a cluster, or better and "
-        "with a valley between all neighbours."
-    ),
-    "blurred": "The worst pair is told apart a little better than the parts of a cluster.",
-    "cut": "The worst pair is told apart no better than the parts of a cluster: one may be cut.",
-    "outlier": "A cluster is too small to say anything of.",
-    "not compared": "",
-}
 
 
 def describe_every_k(
@@ -83,7 +73,7 @@ def describe_every_k(
                     round(share, 4)
                     for share in (verdict.sizes if shares is None or i != chosen else shares)
                 ],
-                "verdict": f"{verdict} {KINDS[verdict.kind]}".strip(),
+                "verdict": str(verdict),
                 "doubts": _doubts(grid, k),
             }
             for i, (k, colors, verdict) in enumerate(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import PurePath
 from typing import Any
 
 from bokeh.plotting import figure
@@ -14,6 +16,7 @@ from markupsafe import Markup
 from bbclust.diagnostics.row_counts import CLEAR_SHARE
 from bbclust.report import figures
 from bbclust.report.analysis import Analysis
+from bbclust.report.glossary import WORD_OF_FORM, WORDS, explained, slug, with_names, word_link
 from bbclust.report.inlined import (
     bokeh_script,
     figures_in_script,
@@ -23,20 +26,25 @@ from bbclust.report.inlined import (
 )
 from bbclust.report.k_slider import describe_every_k
 from bbclust.report.methods import compare_methods
+from bbclust.report.pair_listing import LEAST_SHOWN, PairListing, list_pairs
 from bbclust.report.prior_histograms import Histogram, column_histograms
-from bbclust.report.profiles import make_profiles
+from bbclust.report.profiles import Profiles, make_profiles
+from bbclust.report.row_pulls import describe_columns
 from bbclust.report.rows import TOP_VOTES, ShownRows, short, show_rows
-from bbclust.report.sentences import headline, listed, pair_sentence
+from bbclust.report.sentences import headline, listed
+from bbclust.report.split_tree import SplitTree, draw_split_tree
 from bbclust.report.summary import as_plain, cluster_doubts, summarize, uncertain_order
 from bbclust.report.theme import DARK, LIGHT, cluster_colors
 from bbclust.selection.criteria import CRITERIA
 from bbclust.selection.p_values import in_words
 
 THEMES = {"light": LIGHT, "dark": DARK}
-MOST_CARDS = 30
-MOST_CHIPS = 40
+# Joined into one script, in this order.
+SCRIPTS = ("parts", "glossary", "names", "downloads", "row_detail", "behaviour")
+MOST_CARDS = 60
+MOST_CARDS_OPEN = 12
+MOST_CHIPS = 60
 MOST_CLASSES = 40
-MOST_IN_MATRIX = 20
 TELLING_COLUMNS = 6
 ROWS_PER_PAGE = 10
 COLUMNS_LISTED = 30
@@ -71,7 +79,7 @@ def make_page(analysis: Analysis, summary: Mapping[str, Any] | None = None) -> s
             [one["share"] for one in summary["clusters"]],
         )
     histograms = _histograms(analysis, shown)
-    scripts = [bokeh_script(), packaged("behaviour.js")]
+    scripts = [bokeh_script(), page_script()]
     colors = {name: cluster_colors(theme["page"]) for name, theme in THEMES.items()}
     page = _environment().get_template("report.html")
     return page.render(
@@ -80,9 +88,12 @@ def make_page(analysis: Analysis, summary: Mapping[str, Any] | None = None) -> s
         **_texts(analysis, summary, shown),
         **_tables(analysis, summary),
         methods=compare_methods(summary),
-        doubts=_doubts(analysis),
+        any_entropy=bool(analysis.entropy.any()),
+        pairs=_pair_listing(analysis, summary),
         shown=shown,
         every_k=every_k,
+        tree=_split_tree(analysis, every_k, len(colors["light"])),
+        words={slug(key): word for key, word in WORDS.items()},
         histograms=histograms,
         clear_share=CLEAR_SHARE,
         telling_columns=TELLING_COLUMNS,
@@ -95,7 +106,11 @@ def make_page(analysis: Analysis, summary: Mapping[str, Any] | None = None) -> s
         policy=policy(scripts),
         scripts=[Markup(script) for script in scripts],
         json_blocks={
-            "report-data": json_in_script(_moving_parts(every_k, histograms, colors)),
+            "report-names": json_in_script({}),
+            "report-data": json_in_script(
+                _moving_parts(every_k, histograms, colors)
+                | _about_rows(analysis, summary, profiles, shown)
+            ),
             "report-figures": figures_in_script(_draw(analysis, shown, every_k, histograms)),
         },
     )
@@ -115,9 +130,48 @@ def _moving_parts(
                 for j, one in histograms.items()
             },
             "clear_share": CLEAR_SHARE,
+            "least_doubt": LEAST_SHOWN,
             "page_of_rows": ROWS_PER_PAGE,
+            "words": {form: slug(key) for form, key in WORD_OF_FORM.items()},
         }
     )
+
+
+def _about_rows(
+    analysis: Analysis, summary: Mapping[str, Any], profiles: Profiles, shown: ShownRows
+) -> dict[str, Any]:
+    """What opened and downloaded rows need besides the rows."""
+    details = describe_columns(analysis, profiles, shown.rows, shown.columns)
+    details["names"] = [short(analysis.columns[j]) for j in shown.columns]
+    about: dict[str, Any] = as_plain(
+        {
+            "details": details,
+            "n_clusters": analysis.n_clusters,
+            "fingerprint": summary["data"]["fingerprint"],
+            "stem": file_stem(summary["data"]["source"]),
+        }
+    )
+    return about
+
+
+def file_stem(source: str) -> str:
+    """What downloaded files are called after: letters, digits and dashes of the source's name.
+
+    Examples
+    --------
+    >>> from bbclust.report.page import file_stem
+    >>> file_stem("my flowers.csv"), file_stem("../<b>"), file_stem("雪.parquet")
+    ('my-flowers', 'b', '雪')
+    """
+    words = re.findall(r"\w+", PurePath(source).stem)
+    return "-".join(words)[:60] or "clusters"
+
+
+@cache
+def page_script() -> str:
+    """The scripts of the page as one, in which nothing is seen from outside."""
+    parts = "\n".join(packaged(f"{name}.js") for name in SCRIPTS)
+    return f'(function () {{\n"use strict";\n{parts}}})();\n'
 
 
 @cache
@@ -133,8 +187,26 @@ def _environment() -> Environment:
         "" if text is None else short(str(text), *length)
     )
     environment.filters["p_value"] = lambda p: in_words(p).removeprefix("p").removeprefix(" =")
+    environment.filters["number"] = short_number
+    environment.filters["explained"] = explained
+    environment.filters["named"] = with_names
+    environment.globals["word"] = word_link
     environment.filters["setting"] = lambda value: short(json.dumps(value), 300)
     return environment
+
+
+def short_number(value: float | None) -> str:
+    """Three digits, or a whole number where these would need an exponent.
+
+    Examples
+    --------
+    >>> from bbclust.report.page import short_number
+    >>> [short_number(value) for value in (0.01234, 5130.4, 1e9)]
+    ['0.0123', '5,130', '1e+09']
+    """
+    if value is None:
+        return "\N{EN DASH}"
+    return f"{value:,.0f}" if 1_000 <= abs(value) < 1e7 else f"{value:.3g}"
 
 
 def _draw(
@@ -149,14 +221,14 @@ def _draw(
     if every_k is not None:
         chosen = every_k["by_k"][every_k["chosen"]]
     source = figures.make_row_source(shown, chosen["labels"], chosen["colors"])
-    tooltips = [("row", "@row"), ("cluster", "@cluster"), ("entropy", "@entropy{0.000}")]
+    tooltips = [("row", "@row"), ("cluster", "@named"), ("entropy", "@entropy{0.000}")]
     tooltips[1:1] = [("name", "@id")] if analysis.ids is not None else []
-    plots = [
-        figures.draw_map(source, n_clusters, tooltips),
-        figures.draw_entropy(source, n_clusters, tooltips),
-    ]
-    if n_clusters > 1:
-        plots.append(figures.draw_simplex(source, shown.corners, tooltips))
+    plots = [figures.draw_map(source, n_clusters, tooltips)]
+    if analysis.entropy.any():
+        plots += [
+            figures.draw_entropy(source, n_clusters, tooltips),
+            figures.draw_simplex(source, shown.corners, tooltips),
+        ]
     if every_k is not None and analysis.selector is not None:
         grid = analysis.selector.grid_
         plots.append(figures.draw_map_at_k(source, tooltips))
@@ -181,16 +253,32 @@ def _histograms(analysis: Analysis, shown: ShownRows) -> dict[int, Histogram]:
     prior = getattr(analysis.model, "prior_", None)
     if prior is None:
         return {}
-    columns = [int(field[1:]) for field in shown.axes if field.startswith("c")]
-    return column_histograms(prior, analysis.X, columns)
+    return column_histograms(prior, analysis.X, shown.columns)
 
 
-def _doubts(analysis: Analysis) -> list[list[float]] | None:
-    """Doubt between any two clusters, unless there are too many for a table."""
-    if not 1 < analysis.n_clusters <= MOST_IN_MATRIX:
+def _pair_listing(analysis: Analysis, summary: Mapping[str, Any]) -> PairListing | None:
+    if analysis.n_clusters < 2:
         return None
-    doubts: list[list[float]] = cluster_doubts(analysis).tolist()
-    return doubts
+    return list_pairs(cluster_doubts(analysis), summary["pairs"])
+
+
+def _split_tree(
+    analysis: Analysis, every_k: Mapping[str, Any] | None, n_colors: int
+) -> SplitTree | None:
+    if every_k is None or analysis.selector is None:
+        return None
+    partitions = [part.labels for part in analysis.selector.grid_.references]
+    chosen = every_k["chosen"]
+    is_model = every_k["k_values"][chosen] == analysis.n_clusters
+    if is_model and analysis.is_training and len(partitions[chosen]) == len(analysis.labels):
+        partitions[chosen] = analysis.labels  # as everywhere on the page
+    return draw_split_tree(
+        partitions,
+        every_k["k_values"],
+        [one["colors"] for one in every_k["by_k"]],
+        chosen,
+        n_colors,
+    )
 
 
 def _tables(analysis: Analysis, summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,6 +302,7 @@ def _tables(analysis: Analysis, summary: Mapping[str, Any]) -> dict[str, Any]:
         "table_columns": [(key, name) for key, name in columns.items() if name is not None],
         "has_ids": analysis.ids is not None,
         "profiles": summary["clusters"][:MOST_CARDS],
+        "most_cards_open": MOST_CARDS_OPEN,
     }
 
 
@@ -251,6 +340,7 @@ def _texts(analysis: Analysis, summary: Mapping[str, Any], shown: ShownRows) -> 
         ("others", "Other methods"),
         ("prior", "Prior"),
         ("method", "How it was computed"),
+        ("words", "Words"),
     ]
     absent = {
         name for name, key in (("truth", "truth"), ("others", "baselines")) if not summary[key]
@@ -260,7 +350,6 @@ def _texts(analysis: Analysis, summary: Mapping[str, Any], shown: ShownRows) -> 
     return {
         "source": short(data["source"], 120),
         "headline": headline(answer),
-        "pair_sentence": pair_sentence(answer),
         "tendency_text": _tendency_text(analysis),
         "draws_text": _draws_text(summary),
         "sections": [section for section in sections if section[0] not in absent],
@@ -337,11 +426,11 @@ def _sample_text(analysis: Analysis, shown: ShownRows) -> str:
         return (
             f"The views and the table show {m:,} rows out of a random sample of "
             f"{len(analysis.X):,} of the {n:,}, its least certain ones among them. Sizes and "
-            "entropies are those of all rows, means and doubts those of the sample."
+            "entropies are those of all rows, means those of the sample."
         )
     return (
         f"The views and the table show {m:,} of the {n:,} rows: the least certain ones and a "
-        "random sample of the others. Sizes, means and doubts are those of all rows."
+        "random sample of the others. Sizes and means are those of all rows."
     )
 
 
@@ -359,8 +448,7 @@ def _method_text(analysis: Analysis) -> str:
     }[getattr(model, "resampling", "efron")]
     return (
         f"{name} makes a first partition of the rows. {replicas} {draws} and is clustered in turn; "
-        "its clusters are matched with those of the first partition and vote on the rows. A row's "
-        "entropy says how divided the votes on it are."
+        "its clusters are matched with those of the first partition and vote on the rows."
     )
 
 
@@ -369,12 +457,14 @@ def _prior_text(analysis: Analysis) -> str:
     if getattr(model, "prior_", None) is None:
         return "No prior was used, or the model does not hold it."
     weight, scale = getattr(model, "prior_weight", None), getattr(model, "prior_scale", None)
-    text = "A prior says where rows could have been."
+    text = ""
     if weight is not None:
-        text += f" {weight:.0%} of the draws of each replica come from it, the others are rows."
+        text += (
+            f"{weight:.0%} of the draws of each replica come from the prior, the others are rows."
+        )
     if getattr(model, "prior", None) is None and scale is not None:
         text += (
             " It was elicited from the first partition: one Gaussian per cluster, with "
             f"{scale:g} times the cluster's covariance."
         )
-    return text
+    return text.strip()
