@@ -93,7 +93,7 @@ def main() -> None:
         browser.get(report.as_uri())
         ready = "return document.documentElement.dataset.ready === 'true'"
         WebDriverWait(browser, 30).until(lambda _: browser.execute_script(ready))
-        answer = photograph(browser, "header", "#answer .sizes")
+        answer = photograph(browser, "header", "#answer .clusters")
         browser.execute_script(SELECT_DISPUTED)
         rows = photograph(browser, "#legend", "#row-table tbody tr:nth-child(3)")
         browser.quit()
