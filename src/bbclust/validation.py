@@ -58,7 +58,7 @@ def check_integer(name: str, value: object, *, minimum: int, maximum: int = 2**3
 def check_n_jobs(n_jobs: object) -> None:
     """None, or a number of threads as scikit-learn counts them."""
     if n_jobs is not None and check_integer("n_jobs", n_jobs, minimum=-(2**31)) == 0:
-        raise ValueError("n_jobs must not be 0: use None for one thread, -1 for all cores.")
+        raise ValueError("n_jobs must not be 0: use 1 for one thread, -1 for all cores.")
 
 
 def check_callbacks(callbacks: Any) -> list[Callable[[int, int], None]]:

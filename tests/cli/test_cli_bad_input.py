@@ -164,10 +164,13 @@ def test_rows_that_a_model_cannot_judge(tmp_path, text, part, command):
     ("options", "part"),
     [
         (["analyze", "t.csv", "--k", "x"], "--k 'x' is not understood"),
-        (["analyze", "t.csv", "--k", "50:60"], "no K of the range is possible"),
-        (["fit", "t.csv", "--k", "50"], "n_clusters=50 is more than the 40 distinct rows"),
-        (["fit", "t.csv", "--k", "2", "--prior-weight", "2"], "prior_weight must be at least 0"),
-        (["fit", "t.csv", "--k", "2", "--jobs", "0"], "n_jobs must not be 0"),
+        (
+            ["analyze", "t.csv", "--k", "50:60"],
+            "--k starts at 50 and the table has 40 distinct rows",
+        ),
+        (["fit", "t.csv", "--k", "50"], "--k 50 is more than the 40 distinct rows of the table"),
+        (["fit", "t.csv", "--k", "2", "--prior-weight", "2"], "--prior-weight must be at least 0"),
+        (["fit", "t.csv", "--k", "2", "--jobs", "0"], "--jobs must not be 0: use 1"),
         (["fit", "t.csv", "--k", "2", "--columns", "q"], "--columns: there is no column 'q'"),
         (["fit", "t.csv", "--k", "2", "--delimiter", "--"], "--delimiter must be one character"),
         (["fit", "t.csv", "--k", "2", "--decimal", "x"], "--decimal must be . or ,"),

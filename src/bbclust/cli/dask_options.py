@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from bbclust.cli import options as o
+from bbclust.cli.output.advice import translate
 from bbclust.cli.output.errors import CommandError
 
 if TYPE_CHECKING:
@@ -73,13 +74,13 @@ def _cluster_sentences() -> Iterator[None]:
     try:
         yield
     except NobodyAnswersError as error:
-        raise CommandError(str(error)) from error
+        raise CommandError(translate(str(error))) from error
     except ConnectionError as error:  # how to go on is told by the command
         raise ConnectionError(str(error).rpartition(": ")[0]) from error
     except (MemoryError, RuntimeError, ImportError) as error:
         if not str(error):
             raise
-        raise CommandError(str(error)) from error
+        raise CommandError(translate(str(error))) from error
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from bbclust.cli.output.advice import translate
 from bbclust.cli.output.notes import Notes
 from bbclust.cli.output.progress import Progress
 from bbclust.cli.settings import Method
@@ -40,5 +41,5 @@ def ask_other_methods(
                 n_jobs=method.jobs,
             )
     except ValueError as error:
-        notes.sentences.append(f"The other methods have no answer here: {error}")
+        notes.sentences.append(f"The other methods have no answer here: {translate(str(error))}")
         return None

@@ -7,7 +7,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from inspect import signature
 from typing import Any
+
+from bbclust.cli.output.advice import followable, offering, translate
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130  # what shells give for SIGINT
@@ -26,7 +29,7 @@ def one_sentence() -> Iterator[None]:
     try:
         yield
     except CommandError as error:
-        _leave(str(error), EXIT_BAD_INPUT)
+        _leave(followable(str(error)), EXIT_BAD_INPUT)
     except BrokenPipeError:
         _silence_stdout()
         sys.exit(EXIT_BAD_INPUT)  # whoever read our output has left: there is nobody to tell
@@ -39,11 +42,12 @@ def one_sentence() -> Iterator[None]:
 
 
 def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, with its expected failures told by :func:`one_sentence`."""
+    """The command, with its expected failures told by :func:`one_sentence`, in its own words."""
+    offered = tuple(signature(command).parameters)
 
     @wraps(command)
     def handled(*arguments: Any, **options: Any) -> None:
-        with one_sentence():
+        with offering(offered), one_sentence():
             command(*arguments, **options)
 
     return handled
@@ -64,7 +68,7 @@ def library_sentences() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise CommandError(str(error)) from error
+        raise CommandError(translate(str(error))) from error
 
 
 def os_sentence(error: OSError) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from bbclust.cli.output.advice import translate
+
 
 @dataclass
 class Notes:
@@ -21,6 +23,6 @@ class Notes:
             warnings.simplefilter("always")
             yield
         for warning in caught:
-            sentence = str(warning.message)
+            sentence = translate(str(warning.message))
             if issubclass(warning.category, UserWarning) and sentence not in self.sentences:
                 self.sentences.append(sentence)
