@@ -540,11 +540,13 @@ def test_a_model_of_python_takes_columns_by_name_or_order(tmp_path):
     assert pl.read_csv(result.stdout.encode())["label"].to_list() == rows["label"].to_list()
 
 
-def test_a_report_on_new_rows(analyzed, iris_csv, tmp_path):
+def test_a_report_tells_rows_of_the_fit_from_others(analyzed, iris_csv, tmp_path):
     model, out = analyzed[0] / "model.bbc", tmp_path / "page.html"
-    result = run("report", model, iris_csv, "--truth", "species", "--out", out, "--json")
-    assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["answer"]["rows"] == "new"
+    iris_frame()[:100].write_csv(tmp_path / "fewer.csv")
+    for file, rows in ((iris_csv, "same"), (tmp_path / "fewer.csv", "new")):
+        result = run("report", model, file, "--truth", "species", "--out", out, "--json", "--force")
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)["answer"]["rows"] == rows
     assert out.read_text().lstrip().lower().startswith("<!doctype html>")
 
 

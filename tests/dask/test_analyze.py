@@ -234,7 +234,7 @@ def test_a_scheduler_that_goes_away_is_told_in_one_sentence(
         (["--truth", "kind"], "--truth needs all rows in memory"),
         (["--na", "-999"], "--na is not for --engine dask"),
         (["--sheet", "1"], "--sheet is for Excel workbooks"),
-        (["--resampling", "rubin"], "resampling='rubin' cannot be used with a partitioned table"),
+        (["--resampling", "rubin"], "--resampling rubin cannot be used with a partitioned table"),
         (["--workers", "2"], "--workers is for workers that are started here"),
         (["--memory-limit", "1GiB"], "--memory-limit is for workers that are started here"),
         (["--columns", "z"], "there is no column 'z'"),

@@ -273,6 +273,11 @@ def others(agree, n=4):
             {"rows": "new"},
             "The 1,000 rows were assigned to the 3 clusters of a model fitted on other rows.",
         ),
+        (
+            {"rows": "same"},
+            "The 1,000 rows were assigned to the 3 clusters of a model that was fitted on these "
+            "rows; here all its replicas vote on each of them.",
+        ),
     ],
 )
 def test_first_sentence_says_how_many(changes, sentence):
@@ -777,7 +782,7 @@ def test_noise_new_rows_loaded_models_and_bagclust_have_pages(iris, tmp_path):
     kept.save(tmp_path / "iris.bbc")
     loaded = gather(load_model(tmp_path / "iris.bbc"), iris.data + 0.01)
     assert not loaded.is_training
-    assert "a model fitted on other rows" in Page(render(loaded)).text
+    assert "a model that does not tell which rows it was fitted on" in Page(render(loaded)).text
 
 
 def test_a_million_rows_make_a_small_file_that_says_what_it_shows():

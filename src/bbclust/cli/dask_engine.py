@@ -125,7 +125,7 @@ class DaskTable:
         counts = _write_assignments(model, self.survey, parts, progress)
         ids = _ids_of_sample(self.survey, parts)
         analysis = _analysis(_without_workers(model), selector, self.survey, counts, ids)
-        return Results(analysis, self.survey.scaling, parts=parts)
+        return Results(analysis, self.survey.scaling, self.survey.as_training(), parts=parts)
 
 
 def _write_assignments(

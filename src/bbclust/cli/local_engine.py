@@ -47,7 +47,13 @@ class LocalEngine:
         return estimator.fit(self.prepared.X)
 
     def gather(self, fitted: BBC | KSelector, parts: Path, progress: Progress) -> Results:
-        return Results(self._findings(fitted), self.prepared.scaling, rows=self.prepared.rows)
+        table = self.prepared
+        return Results(
+            self._findings(fitted),
+            table.scaling,
+            table.as_training(self.info.fingerprint),
+            rows=table.rows,
+        )
 
     def _findings(self, fitted: BBC | KSelector) -> Findings:
         from bbclust.report import Findings, gather

@@ -116,7 +116,10 @@ class Analysis(Findings):
         The model's own for the rows it was fitted on, else those of its ``predict_proba``. The
         label of rows that a clusterer calls noise is -1.
     is_training : bool
-        Whether X holds the rows that the model was fitted on.
+        Whether X holds the rows that the model was fitted on, and it knows its votes on them.
+    same_rows : bool or None
+        Otherwise, whether X holds the rows of the fit all the same; None if nobody knows, as of a
+        model out of a file.
     whole : RowCounts, or None
         Counts over all rows, if X holds a sample of them.
     others
@@ -128,6 +131,7 @@ class Analysis(Findings):
     labels: npt.NDArray[np.int64]
     entropy: Array
     is_training: bool = True
+    same_rows: bool | None = None
     whole: RowCounts | None = None
 
     @property
@@ -220,6 +224,7 @@ def gather(
         "fingerprint": fingerprint_of(rows, names),
         "settings": settings_of(model, selector),
         "versions": versions(),
+        "same_rows": False if model.has_rows_of_fit and not is_training else None,
         **details,
     }
     return Analysis(

@@ -7,6 +7,13 @@ from typing import Any
 
 from bbclust.diagnostics.row_counts import CLEAR_SHARE
 
+# Rows that a model judges without its votes in the fit, and what model that is.
+_JUDGED = {
+    "new": "a model fitted on other rows",
+    "same": "a model that was fitted on these rows; here all its replicas vote on each of them",
+    "unknown": "a model that does not tell which rows it was fitted on",
+}
+
 
 def answer_sentences(answer: dict[str, Any], n_rows: int) -> list[str]:
     """Sentences from the numbers of the answer, see :func:`bbclust.report.summarize`.
@@ -36,8 +43,8 @@ def _how_many(answer: dict[str, Any], n_rows: int) -> str:
     k = answer["n_clusters"]
     clusters = "1 cluster" if k == 1 else f"{k} clusters"
     rows = f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}"
-    if answer["rows"] == "new":
-        return f"The {rows} were assigned to the {clusters} of a model fitted on other rows."
+    if answer["rows"] in _JUDGED:
+        return f"The {rows} were assigned to the {clusters} of {_JUDGED[answer['rows']]}."
     if not answer["chosen"]:
         asked = "" if k == 1 else "; whether there are clusters at all was not asked"
         return f"The {rows} were divided into {clusters}, a number that was given{asked}."

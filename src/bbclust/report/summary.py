@@ -197,7 +197,7 @@ def _answer(
     answer: dict[str, Any] = {
         "n_clusters": k,
         "chosen": analysis.selector is not None,
-        "rows": "fitted" if analysis.is_training else "new",
+        "rows": _whose_rows(analysis),
         **_confidence(analysis.selector, k),
         "choice": _words_of_choice(analysis),
         "sizes": counts.sizes,
@@ -223,6 +223,12 @@ def _answer(
         answer["worst_pair"] = _pair(worst, doubts, entropies, _pair_tests(analysis))
     answer["sentences"] = answer_sentences(answer, analysis.n_rows)
     return answer
+
+
+def _whose_rows(analysis: Analysis) -> str:
+    if analysis.is_training:
+        return "fitted"
+    return {True: "same", False: "new", None: "unknown"}[analysis.same_rows]
 
 
 def _confidence(selector: KSelector | None, k: int) -> dict[str, Any]:

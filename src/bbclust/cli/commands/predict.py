@@ -8,6 +8,7 @@ from pathlib import Path
 from bbclust.cli import options as o
 from bbclust.cli.input.models import open_model
 from bbclust.cli.input.preparation import prepare_for
+from bbclust.cli.input.range_check import range_notes
 from bbclust.cli.option_groups import ReadOptions
 from bbclust.cli.output.errors import library_sentences, prefix_errors_with
 from bbclust.cli.output.results import assignments, check_table_name, to_json, write_table
@@ -26,16 +27,19 @@ def predict(
 ) -> None:
     """Assign the rows of FILE to the clusters of MODEL.
 
-    Columns are matched by name and scaled as for the model. Without --out, CSV is printed; with
-    it, the name says the format: .csv, .tsv, .jsonl, .parquet or .xlsx.
+    Columns are matched by name and scaled as for the model; rows are called by the column that
+    named those of its fit. Without --out, CSV is printed; with it, the name says the format: .csv,
+    .tsv, .jsonl, .parquet or .xlsx.
     """
     from bbclust.stages.entropies import entropy
 
     if out is not None:
         check_table_name(Path(out))
-    fitted, scaling = open_model(model, jobs)
-    prepared = prepare_for(rows.source(), scaling)
+    opened = open_model(model, jobs)
+    fitted = opened.fitted
+    prepared = prepare_for(rows.source(), opened)
     warn(prepared.notes)
+    warn(range_notes(opened.training, prepared.rows.columns, prepared.rows.X))
     with prefix_errors_with(prepared.source), library_sentences():
         labels = fitted.predict(prepared.X, min_confidence)
         memberships = fitted.predict_proba(prepared.X)

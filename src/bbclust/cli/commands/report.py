@@ -6,7 +6,9 @@ from pathlib import Path
 
 from bbclust.cli import options as o
 from bbclust.cli.input.models import open_model
-from bbclust.cli.input.preparation import default_out, prepare_for
+from bbclust.cli.input.preparation import Prepared, default_out, prepare_for
+from bbclust.cli.input.range_check import range_notes
+from bbclust.cli.input.training import TrainingTable
 from bbclust.cli.option_groups import ReadOptions
 from bbclust.cli.output.errors import CommandError, library_sentences, prefix_errors_with
 from bbclust.cli.output.results import NO_REPORT, can_report, to_json
@@ -29,11 +31,18 @@ def report(
         raise CommandError(NO_REPORT)
     from bbclust.report import gather, render, summarize
 
-    fitted, scaling = open_model(model, jobs)
-    prepared = prepare_for(rows.source(truth=truth), scaling)
+    opened = open_model(model, jobs)
+    prepared = prepare_for(rows.source(truth=truth), opened)
+    notes = range_notes(opened.training, prepared.rows.columns, prepared.rows.X)
     path = default_out(rows.file, "-report.html") if out is None else Path(out)
     with prefix_errors_with(prepared.source), library_sentences():
-        analysis = gather(fitted, prepared.X, **prepared.details(), notes=prepared.notes)
+        analysis = gather(
+            opened.fitted,
+            prepared.X,
+            **prepared.details(),
+            same_rows=_same_rows(prepared, opened.training),
+            notes=[*prepared.notes, *notes],
+        )
     summary = summarize(analysis)
     with new_file(path, force=force) as draft:
         draft.write_text(render(analysis, summary), encoding="utf-8")
@@ -42,3 +51,12 @@ def report(
     elif not quiet:
         show_summary(summary, read=prepared.description)
         say("", f"The report is {path}: open it in a browser.")
+
+
+def _same_rows(prepared: Prepared, training: TrainingTable | None) -> bool | None:
+    """Whether these are the rows that the model was fitted on; None if it does not tell."""
+    from bbclust.report.analysis import fingerprint_of
+
+    if training is None or training.fingerprint is None:
+        return None
+    return training.fingerprint == fingerprint_of(prepared.X, prepared.rows.columns)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bbclust.cli.input.parquet_files import ParquetTable
 from bbclust.cli.input.scaling import Scaling
+from bbclust.cli.input.training import TrainingTable
 from bbclust.cli.output.errors import CommandError
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class ColumnSurvey:
         Numbers of the rows of a sample, from 0.
     original, sample : ndarrays of shape (m, d)
         These rows, as in the files and scaled.
+    low, high : tuples of d float
+        Smallest and largest value of each column, of all rows.
     """
 
     table: ParquetTable
@@ -49,10 +52,18 @@ class ColumnSurvey:
     numbers: npt.NDArray[Any]
     original: npt.NDArray[Any]
     sample: npt.NDArray[Any]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
 
     @property
     def is_sample(self) -> bool:
         return len(self.sample) < int(self.rows.shape[0])
+
+    def as_training(self) -> TrainingTable:
+        """What a model of these rows keeps of them."""
+        table, n_rows = self.table, int(self.rows.shape[0])
+        aside = tuple(table.set_aside)
+        return TrainingTable(table.id, None, aside, n_rows, self.low, self.high)
 
 
 def survey_columns(client: Client, table: ParquetTable, scale: str, seed: int) -> ColumnSurvey:
@@ -84,6 +95,8 @@ def survey_columns(client: Client, table: ParquetTable, scale: str, seed: int) -
         found.sample.numbers,
         original,
         scaling.apply(original),
+        tuple(map(float, found.low[varies])),
+        tuple(map(float, found.high[varies])),
     )
 
 

@@ -36,6 +36,7 @@ class Wanted:
     exclude: tuple[str, ...] = ()
     id: str | None = None
     detect_id: bool = True
+    not_id: tuple[str, ...] = ()  # columns that are known to name no rows
     truth: str | None = None
     constant: bool = False  # whether to keep columns that do not vary
 
@@ -75,7 +76,7 @@ def choose_columns(table: InputTable, wanted: Wanted) -> Columns:
         if name in excluded:
             raise CommandError(f"Column {name!r} is in --columns and in --exclude: leave one out.")
     if row_id is None and wanted.detect_id:
-        row_id = find_id(table, but_not={*asked, *excluded, *table.spare, truth})
+        row_id = find_id(table, but_not={*asked, *excluded, *table.spare, *wanted.not_id, truth})
 
     features: dict[str, pl.Series] = {}
     set_aside: dict[str, str] = {}

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from bbclust.cli.input.columns import Columns, Wanted, choose_columns
 from bbclust.cli.input.delimited import Dialect
 from bbclust.cli.input.formats import stem_of
+from bbclust.cli.input.models import OpenedModel
 from bbclust.cli.input.rows import Rows, check_size, take_rows
 from bbclust.cli.input.scaling import Scaling, measure_scaling
 from bbclust.cli.input.tables import STDIN, InputTable, read_table
+from bbclust.cli.input.training import TrainingTable, column_ranges
 from bbclust.cli.output.errors import CommandError, prefix_errors_with
 
 if TYPE_CHECKING:
@@ -61,6 +63,17 @@ class Prepared:
     rows: Rows
     scaling: Scaling
     X: npt.NDArray[Any]
+
+    def as_training(self, fingerprint: str) -> TrainingTable:
+        """What a model of these rows keeps of them."""
+        return TrainingTable(
+            self.id,
+            self.truth,
+            tuple(self.set_aside),
+            len(self.X),
+            **column_ranges(self.rows.X),
+            fingerprint=fingerprint,
+        )
 
     def details(self) -> dict[str, Any]:
         """What :func:`bbclust.report.gather` is told besides the estimator and X."""
@@ -120,15 +133,16 @@ def prepare_table(table: InputTable, wanted: Wanted, missing: str, scale: str) -
     return _prepared(table, columns, rows, measure_scaling(rows.X, rows.columns, scale))
 
 
-def prepare_for(source: Source, scaling: Scaling) -> Prepared:
+def prepare_for(source: Source, model: OpenedModel) -> Prepared:
     """Rows for a model: its columns, matched by name, scaled as its own rows were."""
     table = read_table(source.file, source.dialect)
     with prefix_errors_with(table.name):
-        return _prepare_for(table, source, scaling)
+        return _prepare_for(table, source, model)
 
 
-def _prepare_for(table: InputTable, source: Source, scaling: Scaling) -> Prepared:
+def _prepare_for(table: InputTable, source: Source, model: OpenedModel) -> Prepared:
     check_size(table, at_least=1)
+    scaling = model.scaling
     missing = [name for name in scaling.columns if name not in table.frame.columns]
     if missing:
         raise CommandError(
@@ -139,8 +153,9 @@ def _prepare_for(table: InputTable, source: Source, scaling: Scaling) -> Prepare
         table,
         Wanted(
             columns=scaling.columns,
-            id=source.wanted.id,
+            id=_id_for(table, source.wanted, model),
             detect_id=source.wanted.detect_id,
+            not_id=() if model.training is None else model.training.other_columns,
             truth=source.wanted.truth,
             constant=True,
         ),
@@ -158,6 +173,14 @@ def _prepare_for(table: InputTable, source: Source, scaling: Scaling) -> Prepare
         dict.fromkeys(columns.set_aside, "not used by the model"),
     )
     return _prepared(table, ordered, take_rows(table, ordered, source.missing, at_least=1), scaling)
+
+
+def _id_for(table: InputTable, wanted: Wanted, model: OpenedModel) -> str | None:
+    """The column that was named, or else the one that named the rows of the fit."""
+    known = None if model.training is None else model.training.id
+    if wanted.id is not None or not wanted.detect_id or known not in table.frame.columns:
+        return wanted.id
+    return None if known in (*model.scaling.columns, wanted.truth) else known
 
 
 def _prepared(table: InputTable, columns: Columns, rows: Rows, scaling: Scaling) -> Prepared:

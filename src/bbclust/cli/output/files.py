@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bbclust.cli.input.rows import Rows
 from bbclust.cli.input.scaling import Scaling
+from bbclust.cli.input.training import TrainingTable
 from bbclust.cli.output.results import (
     assignments_of,
     can_report,
@@ -34,6 +35,7 @@ class Results:
 
     findings: Findings  # an Analysis, unless nothing was clustered
     scaling: Scaling
+    training: TrainingTable
     rows: Rows | None = None  # of a table in memory
     parts: Path | None = None  # where workers wrote the assignments of a larger one
     summary: dict[str, Any] = field(default_factory=dict)
@@ -108,8 +110,9 @@ def _write_selection(path: Path, results: Results) -> None:
 
 
 def _write_model(path: Path, results: Results) -> None:
-    """A model with what new rows need: the names and the scaling of its columns."""
-    results.analysis.model.save(path, metadata={"scaling": results.scaling.to_dict()})
+    """A model with what new rows need: its columns, their scaling, and what they were like."""
+    metadata = {"scaling": results.scaling.to_dict(), "table": results.training.to_dict()}
+    results.analysis.model.save(path, metadata=metadata)
 
 
 OUTPUT_FILES = (
