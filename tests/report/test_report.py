@@ -53,6 +53,13 @@ def fit(X, n_clusters=3, **parameters):
     return BBC(n_clusters, **(settings | parameters)).fit(X)
 
 
+def audited(name):
+    """What a command saw of a column, as plain data."""
+    finding = {"kind": "label", "sure": False, "reason": name}
+    seen = {"column": name, "type": name, "distinct": 0.5, "gaps": 0.0, "part": "set aside"}
+    return {**seen, "looks_like": [finding]}
+
+
 @pytest.fixture(scope="module")
 def iris():
     return load_iris()
@@ -80,6 +87,7 @@ def full(iris, selector):
         truth_name="species",
         source="iris.csv",
         set_aside={"colour": "text"},
+        audit=[audited("colour")],
         dropped_rows=2,
         seconds={"choosing K": 1.5},
         baselines=compare_baselines(
@@ -710,6 +718,7 @@ def test_texts_of_strangers_are_text(full, full_page):
         source=EVIL,
         scaling=EVIL,
         set_aside={EVIL: EVIL},
+        audit=[audited(EVIL)],
         settings={EVIL: {EVIL: EVIL}},
         versions={**full.versions, EVIL: EVIL},
         seconds={EVIL: 1.0},

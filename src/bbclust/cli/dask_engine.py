@@ -201,9 +201,10 @@ def _analysis(
         row_numbers=survey.numbers,
         first_row=1,
         set_aside=table.set_aside,
+        audit=[one.to_dict() for one in table.audit],
         fingerprint=table.fingerprint,
         versions=versions(),
-        notes=_sample_notes(survey),
+        notes=[*table.notes, *_sample_notes(survey)],
         whole=counts,
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from bbclust.cli.label_check import label_notes
 from bbclust.cli.other_methods import ask_other_methods
 from bbclust.cli.output.errors import library_sentences, prefix_errors_with
 from bbclust.cli.output.files import Results, write_files
@@ -134,6 +135,7 @@ def _analyse(
         notes=[
             *notes.sentences,
             *results.findings.notes,
+            *(label_notes(results.analysis) if results.is_clustered else []),
             *([NO_REPORT] if refit and not can_report() else []),
         ],
         seconds=dict(progress.seconds),

@@ -58,6 +58,8 @@ class Findings:
         Rows of the file that were left out, because of missing values.
     set_aside : mapping from column to reason
         Columns of the file that were not clustered.
+    audit : sequence of mappings
+        What a command saw of every column of the file, see ``data.audit`` of the summary.
     fingerprint : str
         What tells these rows from any others, see :func:`fingerprint_of`.
     settings : mapping
@@ -86,6 +88,7 @@ class Findings:
     first_row: int = 0
     dropped_rows: int = 0
     set_aside: Mapping[str, str] = field(default_factory=dict)
+    audit: Sequence[Mapping[str, Any]] = ()
     fingerprint: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)

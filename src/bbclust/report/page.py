@@ -339,12 +339,15 @@ def _texts(analysis: Analysis, summary: Mapping[str, Any], shown: ShownRows) -> 
         ("truth", "Known classes"),
         ("others", "Other methods"),
         ("prior", "Prior"),
+        ("columns", "Columns"),
         ("method", "How it was computed"),
         ("words", "Words"),
     ]
     absent = {
         name for name, key in (("truth", "truth"), ("others", "baselines")) if not summary[key]
     }
+    if not data["audit"]:
+        absent.add("columns")
     columns = [short(name) for name in data["columns"]]
     more = len(columns) - COLUMNS_LISTED
     return {

@@ -124,6 +124,7 @@ def _data(findings: Findings) -> dict[str, Any]:
         "set_aside": [
             {"column": column, "reason": reason} for column, reason in findings.set_aside.items()
         ],
+        "audit": findings.audit,
         "id_column": None if findings.ids is None else findings.id_name,
         "scaling": findings.scaling,
         "fingerprint": findings.fingerprint,

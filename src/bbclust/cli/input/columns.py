@@ -10,21 +10,19 @@ import difflib
 import re
 import shlex
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from bbclust.cli.input.audit import ColumnAudit, audit_columns, audit_notes
+from bbclust.cli.input.column_names import named_like_id
 from bbclust.cli.input.notation import Numbers
 from bbclust.cli.input.tables import InputTable, is_text
+from bbclust.cli.input.total_rows import find_total_row
 from bbclust.cli.output.errors import CommandError
 
 if TYPE_CHECKING:
     import polars as pl
 
-# A column of whole numbers whose name starts or ends with one of the first, or is one of the
-# others, tells rows apart and measures nothing.
-_ID_WORDS = {"id", "ids", "uuid", "guid", "identifier"}
-_INDEX_NAMES = {"index", "idx", "key", "row", "rowid", "rownum", "row_number", "rowname"}
-_INDEX_NAMES |= {"row_name", "rownames", "row_names"}
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__|unnamed: \d+")
 
 
@@ -52,12 +50,18 @@ class Columns:
     id, truth : str or None
         The column that names the rows, and the one that holds known classes.
     set_aside : dict from name to reason
+    audit : tuple of ColumnAudit
+        What was seen of every column.
+    notes : tuple of str
+        Sentences about columns that are clustered and may not be measurements, and about totals.
     """
 
     features: dict[str, pl.Series]
     id: str | None
     truth: str | None
     set_aside: dict[str, str]
+    audit: tuple[ColumnAudit, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def choose_columns(table: InputTable, wanted: Wanted) -> Columns:
@@ -78,28 +82,91 @@ def choose_columns(table: InputTable, wanted: Wanted) -> Columns:
     if row_id is None and wanted.detect_id:
         row_id = find_id(table, but_not={*asked, *excluded, *table.spare, *wanted.not_id, truth})
 
+    judged = {
+        name: _judge(table.frame[name], table, asked=name in asked)
+        for name in names
+        if _may_be_clustered(name, asked, (*excluded, *table.spare, row_id, truth))
+    }
+    numbers = {name: one for name, one in judged.items() if not isinstance(one, str)}
+    others = {name: _numbers_or_none(table, name) for name in names if name not in judged}
+    seen = numbers | {name: one for name, one in others.items() if one is not None}
+    audits = {one.column: one for one in audit_columns(table, seen)}
     features: dict[str, pl.Series] = {}
     set_aside: dict[str, str] = {}
     for name in names:
         if name in (row_id, truth) and name not in asked:
             continue
-        if name in excluded:
-            set_aside[name] = "excluded"
-        elif asked and name not in asked:
-            set_aside[name] = "not in --columns"
-        elif name in table.spare and not asked:
-            set_aside[name] = "another array of the file"
+        reason = _why_not(name, asked, excluded, table.spare)
+        reason = reason or _of_values(judged[name], audits[name], wanted)
+        reason = reason or _of_audit(audits[name], asked)
+        if reason is None:
+            features[name] = numbers[name]
         else:
-            judged = _judge(table.frame[name], table, asked=name in asked)
-            if not isinstance(judged, str) and not wanted.constant:
-                judged = _unless_constant(judged)
-            if isinstance(judged, str):
-                set_aside[name] = judged
-            else:
-                features[name] = judged
+            set_aside[name] = reason
     if not features:
         raise CommandError(_no_numbers(names, set_aside))
-    return Columns(features, row_id, truth, set_aside)
+    return Columns(
+        features,
+        row_id,
+        truth,
+        set_aside,
+        tuple(replace(audits[name], part=_part(name, features, row_id, truth)) for name in names),
+        _notes(table, features, tuple(audits.values()), asked),
+    )
+
+
+def _may_be_clustered(name: str, asked: Collection[str], aside: Collection[str | None]) -> bool:
+    return name in asked if asked else name not in aside
+
+
+def _why_not(
+    name: str, asked: Collection[str], excluded: Collection[str], spare: Collection[str]
+) -> str | None:
+    """Why the options leave a column out."""
+    if name in excluded:
+        return "excluded"
+    if asked:
+        return None if name in asked else "not in --columns"
+    return "another array of the file" if name in spare else None
+
+
+def _of_values(judged: pl.Series | str, audit: ColumnAudit, wanted: Wanted) -> str | None:
+    """Why what a column holds cannot be clustered."""
+    if isinstance(judged, str):
+        found = audit.to_set_aside
+        return judged if judged != "text" or found is None else f"text, {found.reason}"
+    return None if wanted.constant else _constant(judged)
+
+
+def _of_audit(audit: ColumnAudit, asked: Collection[str]) -> str | None:
+    """Why a column of numbers measures nothing."""
+    found = audit.to_set_aside
+    if found is None or audit.column in asked:
+        return None
+    return f"{found.reason}; --columns takes it in"
+
+
+def _part(name: str, features: Collection[str], row_id: str | None, truth: str | None) -> str:
+    if name in features:
+        return "clustered"
+    return {row_id: "row names", truth: "known classes"}.get(name, "set aside")
+
+
+def _notes(
+    table: InputTable,
+    features: dict[str, pl.Series],
+    audits: Sequence[ColumnAudit],
+    asked: Collection[str],
+) -> tuple[str, ...]:
+    """What to doubt; columns that were asked for by name are not doubted for what they are."""
+    doubted = [
+        replace(one, findings=tuple(f for f in one.findings if f.kind == "sentinel"))
+        if one.column in asked
+        else one
+        for one in audits
+    ]
+    total = find_total_row(table.frame, features)
+    return (*audit_notes(doubted, tuple(features)), *([] if total is None else [total]))
 
 
 def resolve(option: str, given: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
@@ -149,22 +216,6 @@ def find_id(table: InputTable, but_not: Collection[str | None] = ()) -> str | No
     return None
 
 
-def named_like_id(name: str) -> bool:
-    """Whether a name says that its numbers only tell rows apart.
-
-    Examples
-    --------
-    >>> [named_like_id(name) for name in ("ID", "customer_id", "customerId", "row", "humid")]
-    [True, True, True, True, False]
-    """
-    return name.strip().lower().replace(" ", "_") in _INDEX_NAMES or _says_id(name)
-
-
-def _says_id(name: str) -> bool:
-    words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
-    return bool(words) and not _ID_WORDS.isdisjoint((words[0], words[-1]))
-
-
 def _unnamed_first(names: Sequence[str]) -> bool:
     """Whether the first column has no name where others have: an index that was saved along."""
     if _PANDAS_INDEX.fullmatch(names[0].lower()):
@@ -195,9 +246,17 @@ def _judge(column: pl.Series, table: InputTable, *, asked: bool) -> pl.Series | 
                 "no number: leave it out."
             )
         return "dates or times" if column.dtype.is_temporal() else f"{column.dtype}, no number"
-    if not asked and column.dtype.is_integer() and _says_id(column.name):
-        return "an id by its name; --columns takes it in"
     return table.numbers(column.name).values
+
+
+def _numbers_or_none(table: InputTable, name: str) -> pl.Series | None:
+    """The numbers of a column that is not clustered, if it holds nothing else."""
+    column = table.frame[name]
+    if not (is_text(column) or column.dtype.is_numeric()):
+        return None
+    parsed = table.numbers(name)
+    plain = parsed.problem is None and not (parsed.are_flags or parsed.n_bad)
+    return parsed.values if plain and parsed.n_gaps < len(column) else None
 
 
 def _judge_text(column: pl.Series, table: InputTable, *, asked: bool) -> pl.Series | str:
@@ -213,17 +272,15 @@ def _judge_text(column: pl.Series, table: InputTable, *, asked: bool) -> pl.Seri
         raise CommandError(_bad_cell(column, parsed))
     if parsed.n_bad:
         return "text"
-    if not asked and _says_id(column.name) and _are_whole(parsed.values):
-        return "an id by its name; --columns takes it in"
     return parsed.values
 
 
-def _unless_constant(numbers: pl.Series) -> pl.Series | str:
+def _constant(numbers: pl.Series) -> str | None:
     known = numbers.drop_nulls()
     known = known.filter(known.is_finite())
     if len(known) and known.min() == known.max():
         return f"constant, always {known[0]:g}"
-    return numbers
+    return None
 
 
 def _bad_cell(column: pl.Series, parsed: Numbers) -> str:

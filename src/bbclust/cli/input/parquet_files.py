@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bbclust.cli.input.audit import ColumnAudit
 from bbclust.cli.input.columns import Wanted, choose_columns
 from bbclust.cli.input.notation import Notation
 from bbclust.cli.input.tables import STDIN, InputTable
@@ -61,6 +62,9 @@ class ParquetTable:
     id : str or None
         The column that names the rows.
     set_aside : dict from column to reason
+    audit : tuple of ColumnAudit
+        What was seen of every column in the first rows.
+    notes : tuple of str
     fingerprint : str
         What tells this table from any other, without reading it.
     """
@@ -71,6 +75,8 @@ class ParquetTable:
     columns: tuple[str, ...]
     id: str | None
     set_aside: dict[str, str]
+    audit: tuple[ColumnAudit, ...]
+    notes: tuple[str, ...]
     fingerprint: str
 
     @property
@@ -93,7 +99,10 @@ class ParquetTable:
     def without(self, columns: dict[str, str]) -> ParquetTable:
         """The same without some columns, each with the reason."""
         kept = tuple(name for name in self.columns if name not in columns)
-        return replace(self, columns=kept, set_aside={**self.set_aside, **columns})
+        audit = tuple(
+            replace(one, part="set aside") if one.column in columns else one for one in self.audit
+        )
+        return replace(self, columns=kept, set_aside={**self.set_aside, **columns}, audit=audit)
 
 
 def open_parquet(path: str, wanted: Wanted) -> ParquetTable:
@@ -131,6 +140,8 @@ def open_parquet(path: str, wanted: Wanted) -> ParquetTable:
             tuple(columns),
             chosen.id,
             set_aside,
+            chosen.audit,
+            chosen.notes,
             _fingerprint(files, columns),
         )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bbclust.cli.input.audit import ColumnAudit
 from bbclust.cli.input.columns import Columns, Wanted, choose_columns
 from bbclust.cli.input.delimited import Dialect
 from bbclust.cli.input.formats import stem_of
@@ -46,8 +47,9 @@ class Prepared:
     id, truth : str or None
         The columns that name the rows and that hold known classes.
     set_aside : dict from column to reason
+    audit : tuple of ColumnAudit
     notes : tuple of str
-        What a reader should know of how numbers were read.
+        How numbers were read, and what to doubt about the columns.
     rows : Rows
     scaling : Scaling
     X : ndarray of shape (n, d)
@@ -59,6 +61,7 @@ class Prepared:
     id: str | None
     truth: str | None
     set_aside: dict[str, str]
+    audit: tuple[ColumnAudit, ...]
     notes: tuple[str, ...]
     rows: Rows
     scaling: Scaling
@@ -95,6 +98,7 @@ class Prepared:
             "first_row": 1,  # people count from 1
             "dropped_rows": rows.n_dropped,
             "set_aside": self.set_aside,
+            "audit": [one.to_dict() for one in self.audit],
         }
 
 
@@ -171,6 +175,7 @@ def _prepare_for(table: InputTable, source: Source, model: OpenedModel) -> Prepa
         columns.id,
         columns.truth,
         dict.fromkeys(columns.set_aside, "not used by the model"),
+        columns.audit,
     )
     return _prepared(table, ordered, take_rows(table, ordered, source.missing, at_least=1), scaling)
 
@@ -190,7 +195,8 @@ def _prepared(table: InputTable, columns: Columns, rows: Rows, scaling: Scaling)
         columns.id,
         columns.truth,
         columns.set_aside,
-        tuple(table.notes(columns.features)),
+        columns.audit,
+        (*table.notes(columns.features), *columns.notes),
         rows,
         scaling,
         scaling.apply(rows.X),

@@ -82,7 +82,7 @@ def chance_beyond(n: int, m: int, j: int) -> float:
 
     Examples
     --------
-    >>> chance_beyond(1, 1, 1)
+    >>> round(chance_beyond(1, 1, 1), 6)
     0.5
     >>> round(chance_beyond(8, 2, 2), 6)  # 2/10 * 1/9
     0.022222
