@@ -125,6 +125,27 @@ def test_the_summary_counts_all_rows(summary, assignments, results):
     assert "out of a random sample of 400 of the 900" in page
 
 
+def test_assignments_carry_the_columns_of_the_files(folder, cluster, tmp_path):
+    labelled = tmp_path / "table.parquet"
+    frame = FRAME.with_columns(pl.Series("label", ["old"] * 900))
+    frame.write_parquet(labelled, row_group_size=70)
+    options = ["--k", "3", "--n-replicas", "10", "--fast", "--with-columns"]
+    result = run(cluster, labelled, *options, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    written = pl.read_parquet(tmp_path / "out" / "assignments/*.parquet")
+    assert written.columns[: written.columns.index("n_votes") + 1][:2] == ["id", "label"]
+    carried = written.select(*FRAME.columns, pl.col("label (2)").alias("label"))
+    assert carried.equals(frame)
+
+
+def test_the_audit_is_that_of_the_first_rows(summary):
+    audit = {one["column"]: one for one in summary["data"]["audit"]}
+    assert list(audit) == FRAME.columns
+    assert audit["user_id"]["looks_like"][0]["kind"] == "identifier"
+    assert audit["always"]["part"] == audit["user_id"]["part"] == "set aside"
+    assert audit["name"]["part"] == "row names"
+
+
 def test_columns_are_judged_as_by_the_local_engine(summary):
     data = summary["data"]
     assert data["columns"] == ["a", "b", "c"]
@@ -234,6 +255,7 @@ def test_a_scheduler_that_goes_away_is_told_in_one_sentence(
         (["--truth", "kind"], "--truth needs all rows in memory"),
         (["--na", "-999"], "--na is not for --engine dask"),
         (["--sheet", "1"], "--sheet is for Excel workbooks"),
+        (["--categories", "one-hot"], "--categories one-hot needs all rows in memory"),
         (["--resampling", "rubin"], "--resampling rubin cannot be used with a partitioned table"),
         (["--workers", "2"], "--workers is for workers that are started here"),
         (["--memory-limit", "1GiB"], "--memory-limit is for workers that are started here"),

@@ -41,9 +41,8 @@ class DaskEngine:
     @property
     def info(self) -> TableInfo:
         table, scaling = self.table, {"kind": self.scale}
-        return TableInfo(
-            table.name, table.description, table.fingerprint, scaling, {"engine": "dask"}
-        )
+        options = {"engine": "dask", "with_columns": bool(table.carried)}
+        return TableInfo(table.name, table.description, table.fingerprint, scaling, options)
 
     @contextmanager
     def connect(self, progress: Progress) -> Iterator[Client]:
@@ -61,7 +60,8 @@ def open_on_dask(source: Source, scale: str, method: Method, cluster: ClusterOpt
     _check_packages()
     _check_options(source, scale, method)
     cluster.check()
-    return DaskEngine(open_parquet(source.file, source.wanted), scale, cluster)
+    table = open_parquet(source.file, source.wanted, with_columns=source.with_columns)
+    return DaskEngine(table, scale, cluster)
 
 
 def _check_packages() -> None:
@@ -80,6 +80,7 @@ def _check_options(source: Source, scale: str, method: Method) -> None:
         "--scale robust": scale == "robust",
         "--missing drop": source.missing == "drop",
         "--truth": source.wanted.truth is not None,
+        "--categories one-hot": source.wanted.one_hot,
     }
     for option, given in refused.items():
         if given:
@@ -134,7 +135,7 @@ def _write_assignments(
     from bbclust.dask.partitioned.assignments import RowIds, write_assignments
 
     parts.mkdir()
-    ids = RowIds(survey.row_groups, survey.table.id)
+    ids = RowIds(survey.row_groups, survey.table.id, survey.table.carried)
     counts = write_assignments(model, parts, ids, progress.callback())
     expected = len(survey.row_groups)
     missing = expected - sum(1 for _ in parts.iterdir())

@@ -31,7 +31,9 @@ class LocalEngine:
 
         table = self.prepared
         fingerprint = fingerprint_of(table.X, table.rows.columns)
-        return TableInfo(table.source, table.description, fingerprint, table.scaling.to_dict())
+        scaling = table.scaling.to_dict()
+        options = {"with_columns": table.rows.original is not None}
+        return TableInfo(table.source, table.description, fingerprint, scaling, options)
 
     @property
     def sample(self) -> Any:
@@ -52,6 +54,7 @@ class LocalEngine:
             self._findings(fitted),
             table.scaling,
             table.as_training(self.info.fingerprint),
+            codings=table.codings,
             rows=table.rows,
         )
 

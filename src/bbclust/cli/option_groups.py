@@ -46,11 +46,13 @@ class TableOptions(ReadOptions):
     columns: o.ColumnNames = None
     exclude: o.Exclude = None
     scale: o.Scaling = o.Scale.standard
+    categories: o.OnCategories = o.Categories.aside
 
     def source(self, **wanted: Any) -> Source:
         """What is to be clustered."""
         columns, exclude = tuple(self.columns or ()), tuple(self.exclude or ())
-        return super().source(columns=columns, exclude=exclude, **wanted)
+        one_hot = self.categories is o.Categories.one_hot
+        return super().source(columns=columns, exclude=exclude, one_hot=one_hot, **wanted)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,12 @@ class Missing(str, Enum):
     error, drop = "error", "drop"
 
 
+class Categories(str, Enum):
+    """What is done with columns of text categories."""
+
+    aside, one_hot = "aside", "one-hot"
+
+
 class Resampling(str, Enum):
     """The bootstrap."""
 
@@ -102,6 +108,13 @@ Truth = Annotated[
 ]
 Scaling = Annotated[Scale, _columns("--scale", help="What is done to the columns first.")]
 OnMissing = Annotated[Missing, _columns("--missing", help="Rows with gaps: refuse or drop.")]
+OnCategories = Annotated[
+    Categories,
+    _columns(
+        "--categories",
+        help="Text categories: set aside, or coded as 0 and 1 so that each weighs like a column.",
+    ),
+]
 KRange = Annotated[
     str,
     _method(
@@ -186,6 +199,9 @@ OutDirectory = Annotated[
     ),
 ]
 OutFile = Annotated[str | None, _output("--out", metavar="FILE", help="Where the result goes.")]
+WithColumns = Annotated[
+    bool, _output("--with-columns", help="Assignments carry all columns of the file.")
+]
 Force = Annotated[bool, _output("--force", help="Replace earlier results.")]
 Resume = Annotated[bool, _output("--resume", help="Go on with a run that did not end.")]
 AsJson = Annotated[bool, _output("--json", help="Print the summary as JSON.")]

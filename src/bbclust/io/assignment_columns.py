@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,25 @@ def assignment_columns(
         "entropy": entropy,
         "n_votes": np.broadcast_to(n_votes, len(labels)).astype(np.int64),
     }
+
+
+def name_beside(taken: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Names for other columns beside those that are taken; those that collide get a number.
+
+    Examples
+    --------
+    >>> name_beside(["id", "label"], ["x", "label", "label (2)"])
+    ['x', 'label (3)', 'label (2)']
+    """
+    used = {*taken, *names}
+    given = []
+    for name in names:
+        new, number = name, 2
+        while new in taken or (new != name and new in used):
+            new, number = f"{name} ({number})", number + 1
+        used.add(new)
+        given.append(new)
+    return given
 
 
 def membership_columns(memberships: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:

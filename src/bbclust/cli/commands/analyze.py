@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from bbclust.cli import options as o
@@ -21,6 +22,7 @@ def analyze(
     truth: o.Truth = None,
     engine: o.EngineKind = o.Engine.local,
     out: o.OutDirectory = None,
+    with_columns: o.WithColumns = False,
     force: o.Force = False,
     resume: o.Resume = False,
     json: o.AsJson = False,
@@ -29,6 +31,7 @@ def analyze(
     """Choose K, cluster, and write a report: the whole way from a file."""
     method = selection.method(replicas)
     source, scale = table.source(truth=truth), table.scale.value
+    source = replace(source, with_columns=with_columns)
     where = default_out(table.file, "-bbclust") if out is None else Path(out)
     if engine is o.Engine.dask:
         chosen: Engine = open_on_dask(source, scale, method, cluster)

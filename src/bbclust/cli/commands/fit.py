@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from bbclust.cli import options as o
@@ -19,12 +20,14 @@ def fit(
     prior_scale: o.PriorScale = 1.0,
     votes: o.VotesKind = o.Votes.auto,
     out: o.OutDirectory = None,
+    with_columns: o.WithColumns = False,
     force: o.Force = False,
     json: o.AsJson = False,
     quiet: o.Quiet = False,
 ) -> None:
     """Cluster with a given K, and write assignments, model and report."""
     method = replicas.method(k=(k,), prior_scales=(prior_scale,), votes=votes.value)
-    engine = LocalEngine(prepare(table.source(truth=truth), table.scale.value))
+    source = replace(table.source(truth=truth), with_columns=with_columns)
+    engine = LocalEngine(prepare(source, table.scale.value))
     where = default_out(table.file, "-bbclust") if out is None else Path(out)
     run("fit", engine, method, Output(where, force, False, json, quiet))

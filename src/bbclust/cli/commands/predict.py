@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from bbclust.cli import options as o
@@ -22,6 +23,7 @@ def predict(
     min_confidence: o.MinConfidence = None,
     jobs: o.Jobs = -1,
     out: o.OutFile = None,
+    with_columns: o.WithColumns = False,
     force: o.Force = False,
     json: o.AsJson = False,
 ) -> None:
@@ -37,7 +39,7 @@ def predict(
         check_table_name(Path(out))
     opened = open_model(model, jobs)
     fitted = opened.fitted
-    prepared = prepare_for(rows.source(), opened)
+    prepared = prepare_for(replace(rows.source(), with_columns=with_columns), opened)
     warn(prepared.notes)
     warn(range_notes(opened.training, prepared.rows.columns, prepared.rows.X))
     with prefix_errors_with(prepared.source), library_sentences():

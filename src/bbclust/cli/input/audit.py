@@ -28,23 +28,37 @@ class ColumnAudit:
     column : str
     type : str
         In words: whole numbers, numbers, text, true or false, dates or times.
-    distinct : float
-        Different values, as a share of the cells that are not gaps.
-    gaps : float
-        Share of cells without a value.
+    n_rows, n_gaps, n_distinct : int
+        Cells, those without a value, and different values.
     findings : tuple of Finding
         What it looks like, of the kinds of :data:`~bbclust.cli.input.audit_rules.RULES` and
         "duplicate"; empty for a plain measurement.
     part : str
-        What became of it: "clustered", "row names", "known classes" or "set aside".
+        What became of it: "clustered", "categories" (coded, and clustered), "row names", "known
+        classes" or "set aside".
     """
 
     column: str
     type: str
-    distinct: float
-    gaps: float
+    n_rows: int
+    n_gaps: int
+    n_distinct: int
     findings: tuple[Finding, ...] = ()
     part: str = "clustered"
+
+    @property
+    def n_known(self) -> int:
+        return self.n_rows - self.n_gaps
+
+    @property
+    def distinct(self) -> float:
+        """Different values, as a share of the cells that are not gaps."""
+        return self.n_distinct / self.n_known if self.n_known else 0.0
+
+    @property
+    def gaps(self) -> float:
+        """Share of cells without a value."""
+        return self.n_gaps / self.n_rows if self.n_rows else 0.0
 
     @property
     def to_set_aside(self) -> Finding | None:
@@ -128,8 +142,9 @@ def _audit(facts: ColumnFacts) -> ColumnAudit:
     return ColumnAudit(
         facts.name,
         facts.type,
-        facts.n_distinct / facts.n_known if facts.n_known else 0.0,
-        facts.n_gaps / facts.n_rows if facts.n_rows else 0.0,
+        facts.n_rows,
+        facts.n_gaps,
+        facts.n_distinct,
         tuple(findings),
     )
 

@@ -269,6 +269,12 @@ def _evenly_spaced(facts: ColumnFacts) -> Finding | None:
 
 
 def _rises(facts: ColumnFacts) -> bool:
+    """Whether values rise, or fall, from every row to the next."""
+    assert facts.values is not None
+    if len(facts.values) > 2 and (facts.values[1] > facts.values[0]) != (
+        facts.values[2] > facts.values[1]
+    ):
+        return False  # most columns, at once
     return bool((facts.steps > 0).all()) or bool((facts.steps < 0).all())
 
 
@@ -290,7 +296,7 @@ def find_sentinel(facts: ColumnFacts) -> Finding | None:
     """Codes such as -999 farther from all other values than these are from each other."""
     import numpy as np
 
-    if facts.values is None or facts.n_distinct < 3:
+    if facts.values is None or facts.n_distinct < 3 or not any(map(_is_code, facts.range)):
         return None
     distinct = np.unique(facts.values)
     first = sum(1 for _ in takewhile(_is_code, distinct[:CODES_AT_AN_END]))

@@ -1,7 +1,7 @@
 """Which columns are clustered, which one names the rows, and which are set aside and why.
 
-Nothing is encoded: a column is clustered if it holds numbers, and set aside otherwise. The rules
-are in docs/cli.md; each can be overruled by an option.
+A column is clustered if it holds numbers, and set aside otherwise; text is coded only when asked
+for. The rules are in docs/cli.md; each can be overruled by an option.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bbclust.cli.input.audit import ColumnAudit, audit_columns, audit_notes
+from bbclust.cli.input.audit_rules import are_few
+from bbclust.cli.input.categories import CategoryCoding, code_categories
 from bbclust.cli.input.column_names import named_like_id
 from bbclust.cli.input.notation import Numbers
 from bbclust.cli.input.tables import InputTable, is_text
@@ -37,6 +39,7 @@ class Wanted:
     not_id: tuple[str, ...] = ()  # columns that are known to name no rows
     truth: str | None = None
     constant: bool = False  # whether to keep columns that do not vary
+    one_hot: bool = False  # whether to code text categories
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class Columns:
     id, truth : str or None
         The column that names the rows, and the one that holds known classes.
     set_aside : dict from name to reason
+    codings : tuple of CategoryCoding
+        Categories whose indicators are among the features.
     audit : tuple of ColumnAudit
         What was seen of every column.
     notes : tuple of str
@@ -60,18 +65,29 @@ class Columns:
     id: str | None
     truth: str | None
     set_aside: dict[str, str]
+    codings: tuple[CategoryCoding, ...] = ()
     audit: tuple[ColumnAudit, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def choose_columns(table: InputTable, wanted: Wanted) -> Columns:
-    """Give every column of a table its part."""
+def choose_columns(
+    table: InputTable, wanted: Wanted, known: Sequence[CategoryCoding] = ()
+) -> Columns:
+    """Give every column of a table its part.
+
+    Parameters
+    ----------
+    table : InputTable
+    wanted : Wanted
+    known : sequence of CategoryCoding
+        Columns of categories that a model knows already.
+    """
     names = table.frame.columns
     asked = resolve("--columns", wanted.columns, names)
     excluded = resolve("--exclude", wanted.exclude, names)
     truth = None if wanted.truth is None else resolve_one("--truth", wanted.truth, names)
     row_id = None if wanted.id is None else resolve_one("--id", wanted.id, names)
-    if row_id is not None and not _is_plain(table.frame[row_id]):
+    if row_id is not None and not is_plain(table.frame[row_id]):
         raise CommandError(
             f"--id: column {row_id!r} holds {table.frame[row_id].dtype}, which CSV cannot hold: "
             "name another."
@@ -82,8 +98,11 @@ def choose_columns(table: InputTable, wanted: Wanted) -> Columns:
     if row_id is None and wanted.detect_id:
         row_id = find_id(table, but_not={*asked, *excluded, *table.spare, *wanted.not_id, truth})
 
+    codings = {one.column: one for one in known}
     judged = {
-        name: _judge(table.frame[name], table, asked=name in asked)
+        name: "text"
+        if name in codings
+        else _judge(table.frame[name], table, asked=name in asked, one_hot=wanted.one_hot)
         for name in names
         if _may_be_clustered(name, asked, (*excluded, *table.spare, row_id, truth))
     }
@@ -97,6 +116,11 @@ def choose_columns(table: InputTable, wanted: Wanted) -> Columns:
         if name in (row_id, truth) and name not in asked:
             continue
         reason = _why_not(name, asked, excluded, table.spare)
+        if reason is None and wanted.one_hot and _is_category(judged[name], audits[name], asked):
+            codings[name] = code_categories(table.frame[name])
+        if reason is None and name in codings:
+            features |= codings[name].indicators(table.frame[name])
+            continue
         reason = reason or _of_values(judged[name], audits[name], wanted)
         reason = reason or _of_audit(audits[name], asked)
         if reason is None:
@@ -110,9 +134,21 @@ def choose_columns(table: InputTable, wanted: Wanted) -> Columns:
         row_id,
         truth,
         set_aside,
-        tuple(replace(audits[name], part=_part(name, features, row_id, truth)) for name in names),
+        tuple(codings.values()),
+        tuple(
+            replace(audits[name], part=_part(name, features, codings, row_id, truth))
+            for name in names
+        ),
         _notes(table, features, tuple(audits.values()), asked),
     )
+
+
+def _is_category(judged: pl.Series | str, audit: ColumnAudit, asked: Collection[str]) -> bool:
+    """Whether to code a column: few categories, none of them a date or a label, or asked for."""
+    if not isinstance(judged, str) or judged not in ("text", "true or false"):
+        return False
+    few = are_few(audit.n_distinct, audit.n_known) and audit.to_set_aside is None
+    return audit.n_distinct > 1 and (audit.column in asked or few)
 
 
 def _may_be_clustered(name: str, asked: Collection[str], aside: Collection[str | None]) -> bool:
@@ -146,7 +182,15 @@ def _of_audit(audit: ColumnAudit, asked: Collection[str]) -> str | None:
     return f"{found.reason}; --columns takes it in"
 
 
-def _part(name: str, features: Collection[str], row_id: str | None, truth: str | None) -> str:
+def _part(
+    name: str,
+    features: Collection[str],
+    coded: Collection[str],
+    row_id: str | None,
+    truth: str | None,
+) -> str:
+    if name in coded:
+        return "categories"
     if name in features:
         return "clustered"
     return {row_id: "row names", truth: "known classes"}.get(name, "set aside")
@@ -229,16 +273,16 @@ def _counts_rows(numbers: pl.Series) -> bool:
     )
 
 
-def _judge(column: pl.Series, table: InputTable, *, asked: bool) -> pl.Series | str:
+def _judge(column: pl.Series, table: InputTable, *, asked: bool, one_hot: bool) -> pl.Series | str:
     """The numbers of a column, or why it is set aside; refuses one with a few cells of text."""
     import polars as pl
 
     if column.null_count() == len(column):
         return "empty"
     if is_text(column):
-        return _judge_text(column, table, asked=asked)
+        return _judge_text(column, table, asked=asked and not one_hot)
     if column.dtype == pl.Boolean:
-        return column.cast(pl.Float64) if asked else "true or false"
+        return column.cast(pl.Float64) if asked and not one_hot else "true or false"
     if not column.dtype.is_numeric():
         if asked:
             raise CommandError(
@@ -301,7 +345,8 @@ def _no_numbers(names: Sequence[str], set_aside: dict[str, str]) -> str:
     )
 
 
-def _is_plain(column: pl.Series) -> bool:
+def is_plain(column: pl.Series) -> bool:
+    """Whether CSV can hold a column."""
     import polars as pl
 
     return not (column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object))

@@ -33,17 +33,16 @@ def find_duplicates(numbers: Mapping[str, pl.Series]) -> dict[str, Finding]:
     names = list(numbers)
     if len(names) < 2:
         return {}
-    columns = [_values(numbers[name]) for name in names]
-    n = len(columns[0])
+    n = len(numbers[names[0]])
     some = np.unique(np.linspace(0, n - 1, SAMPLE).astype(int)) if n > SAMPLE else np.arange(n)
-    Z = np.stack([_standardised(column[some]) for column in columns], axis=1)
+    Z = np.stack([_standardised(_values(numbers[name].gather(some))) for name in names], axis=1)
     found: dict[str, Finding] = {}
     for start in range(0, len(names), BLOCK):
         correlations = np.abs(Z.T @ Z[:, start : start + BLOCK]) / len(some)
         for i, j in np.argwhere(correlations > NEARLY_ONE - 1e-9):
             later = start + int(j)
             if i < later and names[later] not in found and names[i] not in found:
-                kind = _compare(columns[i], columns[later])
+                kind = _compare(_values(numbers[names[i]]), _values(numbers[names[later]]))
                 if kind is not None:
                     reason = (
                         f"{kind} {names[i]!r}" if kind == "equal to" else f"{names[i]!r} {kind}"

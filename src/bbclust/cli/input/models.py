@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bbclust.cli.input.categories import CategoryCoding
 from bbclust.cli.input.scaling import Scaling
 from bbclust.cli.input.training import TrainingTable
 from bbclust.cli.output.errors import CommandError, library_sentences
@@ -25,6 +26,7 @@ class OpenedModel:
     fitted: BBC
     scaling: Scaling
     training: TrainingTable | None
+    codings: tuple[CategoryCoding, ...] = ()
 
 
 def open_model(path: str, jobs: int) -> OpenedModel:
@@ -37,7 +39,12 @@ def open_model(path: str, jobs: int) -> OpenedModel:
         fitted = load_model(path)
     fitted.n_jobs = jobs
     try:
-        opened = OpenedModel(fitted, _scaling_of(fitted), _training_of(fitted.metadata_))
+        opened = OpenedModel(
+            fitted,
+            _scaling_of(fitted),
+            _training_of(fitted.metadata_),
+            tuple(map(CategoryCoding.from_dict, fitted.metadata_.get("categories", ()))),
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CommandError(
             f"{path}: what the model file says of its columns is not understood "

@@ -67,6 +67,8 @@ class ParquetTable:
     notes : tuple of str
     fingerprint : str
         What tells this table from any other, without reading it.
+    carried : tuple of str
+        Columns that the assignments carry.
     """
 
     name: str
@@ -78,6 +80,7 @@ class ParquetTable:
     audit: tuple[ColumnAudit, ...]
     notes: tuple[str, ...]
     fingerprint: str
+    carried: tuple[str, ...] = ()
 
     @property
     def dtype(self) -> str:
@@ -105,7 +108,7 @@ class ParquetTable:
         return replace(self, columns=kept, set_aside={**self.set_aside, **columns}, audit=audit)
 
 
-def open_parquet(path: str, wanted: Wanted) -> ParquetTable:
+def open_parquet(path: str, wanted: Wanted, *, with_columns: bool = False) -> ParquetTable:
     """A Parquet file, or a directory of them, and the part that every column plays.
 
     Columns are judged as :func:`~bbclust.cli.input.columns.choose_columns` does, by the first rows.
@@ -130,8 +133,10 @@ def open_parquet(path: str, wanted: Wanted) -> ParquetTable:
                 set_aside[name] = "numbers written as text"
         if not columns:
             raise CommandError("No column holds numbers: there is nothing to cluster.")
+        carried = tuple(head.columns) if with_columns else ()
+        read = dict.fromkeys([*columns, *([chosen.id] if chosen.id else []), *carried])
         for file in files:
-            _check_same_columns(file, [*columns, *([chosen.id] if chosen.id else [])], files[0])
+            _check_same_columns(file, list(read), files[0])
         some = "Parquet" if len(files) == 1 else f"{len(files):,} Parquet files"
         return ParquetTable(
             path,
@@ -143,6 +148,7 @@ def open_parquet(path: str, wanted: Wanted) -> ParquetTable:
             chosen.audit,
             chosen.notes,
             _fingerprint(files, columns),
+            carried,
         )
 
 

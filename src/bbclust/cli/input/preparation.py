@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bbclust.cli.input.audit import ColumnAudit
-from bbclust.cli.input.columns import Columns, Wanted, choose_columns
+from bbclust.cli.input.categories import CategoryCoding, in_words, weigh_categories
+from bbclust.cli.input.columns import Columns, Wanted, choose_columns, is_plain
 from bbclust.cli.input.delimited import Dialect
 from bbclust.cli.input.formats import stem_of
 from bbclust.cli.input.models import OpenedModel
@@ -32,6 +33,7 @@ class Source:
     dialect: Dialect
     wanted: Wanted
     missing: str
+    with_columns: bool = False  # whether the assignments carry the columns of the file
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class Prepared:
     id, truth : str or None
         The columns that name the rows and that hold known classes.
     set_aside : dict from column to reason
+    codings : tuple of CategoryCoding
+        Categories that were coded.
     audit : tuple of ColumnAudit
     notes : tuple of str
         How numbers were read, and what to doubt about the columns.
@@ -61,6 +65,7 @@ class Prepared:
     id: str | None
     truth: str | None
     set_aside: dict[str, str]
+    codings: tuple[CategoryCoding, ...]
     audit: tuple[ColumnAudit, ...]
     notes: tuple[str, ...]
     rows: Rows
@@ -87,8 +92,8 @@ class Prepared:
         kept = pl.Series(rows.kept)
         return {
             "columns": rows.columns,
-            "original": None if self.scaling.kind == "none" else rows.X,
-            "scaling": self.scaling.in_words(),
+            "original": None if self.X is rows.X else rows.X,
+            "scaling": self.scaling.in_words() + in_words(self.codings),
             "ids": None if rows.ids is None else rows.ids.filter(kept).to_numpy(),
             "id_name": self.id or "id",
             "truth": None if rows.truth is None else rows.truth.filter(kept).to_numpy(),
@@ -126,7 +131,8 @@ def prepare(source: Source, scale: str) -> Prepared:
     """Read a file, choose its columns, drop its gaps, scale its columns."""
     table = read_table(source.file, source.dialect)
     with prefix_errors_with(table.name):
-        return prepare_table(table, source.wanted, source.missing, scale)
+        prepared = prepare_table(table, source.wanted, source.missing, scale)
+        return _carrying(table, prepared) if source.with_columns else prepared
 
 
 def prepare_table(table: InputTable, wanted: Wanted, missing: str, scale: str) -> Prepared:
@@ -134,20 +140,25 @@ def prepare_table(table: InputTable, wanted: Wanted, missing: str, scale: str) -
     check_size(table)
     columns = choose_columns(table, wanted)
     rows = take_rows(table, columns, missing)
-    return _prepared(table, columns, rows, measure_scaling(rows.X, rows.columns, scale))
+    scaling = measure_scaling(rows.X, rows.columns, scale)
+    scaling = weigh_categories(scaling, rows.X, columns.codings)
+    return _prepared(table, columns, rows, scaling)
 
 
 def prepare_for(source: Source, model: OpenedModel) -> Prepared:
     """Rows for a model: its columns, matched by name, scaled as its own rows were."""
     table = read_table(source.file, source.dialect)
     with prefix_errors_with(table.name):
-        return _prepare_for(table, source, model)
+        prepared = _prepare_for(table, source, model)
+        return _carrying(table, prepared) if source.with_columns else prepared
 
 
 def _prepare_for(table: InputTable, source: Source, model: OpenedModel) -> Prepared:
     check_size(table, at_least=1)
     scaling = model.scaling
-    missing = [name for name in scaling.columns if name not in table.frame.columns]
+    coded = {name: one.column for one in model.codings for name in one.names}
+    needed = tuple(dict.fromkeys(coded.get(name, name) for name in scaling.columns))
+    missing = [name for name in needed if name not in table.frame.columns]
     if missing:
         raise CommandError(
             f"The model needs a column {missing[0]!r}, which the file does not have: "
@@ -156,13 +167,14 @@ def _prepare_for(table: InputTable, source: Source, model: OpenedModel) -> Prepa
     columns = choose_columns(
         table,
         Wanted(
-            columns=scaling.columns,
+            columns=needed,
             id=_id_for(table, source.wanted, model),
             detect_id=source.wanted.detect_id,
             not_id=() if model.training is None else model.training.other_columns,
             truth=source.wanted.truth,
             constant=True,
         ),
+        model.codings,
     )
     for name in scaling.columns:
         if name not in columns.features:
@@ -175,7 +187,9 @@ def _prepare_for(table: InputTable, source: Source, model: OpenedModel) -> Prepa
         columns.id,
         columns.truth,
         dict.fromkeys(columns.set_aside, "not used by the model"),
+        model.codings,
         columns.audit,
+        tuple(filter(None, (one.unknown(table.frame[one.column]) for one in model.codings))),
     )
     return _prepared(table, ordered, take_rows(table, ordered, source.missing, at_least=1), scaling)
 
@@ -185,7 +199,19 @@ def _id_for(table: InputTable, wanted: Wanted, model: OpenedModel) -> str | None
     known = None if model.training is None else model.training.id
     if wanted.id is not None or not wanted.detect_id or known not in table.frame.columns:
         return wanted.id
-    return None if known in (*model.scaling.columns, wanted.truth) else known
+    features = (*model.scaling.columns, *(one.column for one in model.codings))
+    return None if known in (*features, wanted.truth) else known
+
+
+def _carrying(table: InputTable, prepared: Prepared) -> Prepared:
+    """With all columns of the file, for the assignments; refuses what CSV cannot hold."""
+    for name in table.frame.columns:
+        if not is_plain(table.frame[name]):
+            raise CommandError(
+                f"Column {name!r} holds {table.frame[name].dtype}, which CSV cannot hold: leave "
+                "--with-columns out."
+            )
+    return replace(prepared, rows=replace(prepared.rows, original=table.frame))
 
 
 def _prepared(table: InputTable, columns: Columns, rows: Rows, scaling: Scaling) -> Prepared:
@@ -195,8 +221,9 @@ def _prepared(table: InputTable, columns: Columns, rows: Rows, scaling: Scaling)
         columns.id,
         columns.truth,
         columns.set_aside,
+        columns.codings,
         columns.audit,
-        (*table.notes(columns.features), *columns.notes),
+        (*table.notes(filter(table.frame.columns.__contains__, columns.features)), *columns.notes),
         rows,
         scaling,
         scaling.apply(rows.X),

@@ -28,6 +28,8 @@ class Rows:
         Which of the N rows of the file these are.
     ids, truth : Series of N values, or None
         Name and known class of every row of the file.
+    original : DataFrame of N rows, or None
+        All columns of the file, if the assignments are to carry them.
     """
 
     X: npt.NDArray[Any]
@@ -35,6 +37,7 @@ class Rows:
     kept: npt.NDArray[np.bool_]
     ids: pl.Series | None
     truth: pl.Series | None
+    original: pl.DataFrame | None = None
 
     @property
     def n_dropped(self) -> int:

@@ -28,7 +28,7 @@ class Scaling:
     kind : {"standard", "robust", "none"}
     columns : tuple of str
     center, scale : tuple of float
-        One of each per column; zeros and ones for "none".
+        One of each per column; zeros and ones for "none", except for coded categories.
     """
 
     kind: str
@@ -37,10 +37,10 @@ class Scaling:
     scale: tuple[float, ...]
 
     def apply(self, X: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The scaled columns, of the same type; X itself for "none"."""
+        """The scaled columns, of the same type; X itself if nothing is to be done."""
         import numpy as np
 
-        if self.kind == "none":
+        if not any(self.center) and set(self.scale) == {1.0}:
             return X
         scaled: npt.NDArray[Any] = X - np.array(self.center, dtype=X.dtype)
         scaled /= np.array(self.scale, dtype=X.dtype)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bbclust.cli.input.categories import CategoryCoding
 from bbclust.cli.input.rows import Rows
 from bbclust.cli.input.scaling import Scaling
 from bbclust.cli.input.training import TrainingTable
@@ -36,6 +37,7 @@ class Results:
     findings: Findings  # an Analysis, unless nothing was clustered
     scaling: Scaling
     training: TrainingTable
+    codings: tuple[CategoryCoding, ...] = ()
     rows: Rows | None = None  # of a table in memory
     parts: Path | None = None  # where workers wrote the assignments of a larger one
     summary: dict[str, Any] = field(default_factory=dict)
@@ -111,7 +113,12 @@ def _write_selection(path: Path, results: Results) -> None:
 
 def _write_model(path: Path, results: Results) -> None:
     """A model with what new rows need: its columns, their scaling, and what they were like."""
-    metadata = {"scaling": results.scaling.to_dict(), "table": results.training.to_dict()}
+    metadata: dict[str, Any] = {
+        "scaling": results.scaling.to_dict(),
+        "table": results.training.to_dict(),
+    }
+    if results.codings:
+        metadata["categories"] = [one.to_dict() for one in results.codings]
     results.analysis.model.save(path, metadata=metadata)
 
 

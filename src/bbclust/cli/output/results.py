@@ -37,7 +37,7 @@ def assignments(
     import numpy as np
     import polars as pl
 
-    from bbclust.io.assignment_columns import assignment_columns
+    from bbclust.io.assignment_columns import assignment_columns, name_beside
 
     ids = np.arange(1, len(rows.kept) + 1) if rows.ids is None else rows.ids.alias("id")
     columns = assignment_columns(ids, labels, memberships, entropy, n_votes)
@@ -46,7 +46,12 @@ def assignments(
         place = place.set(place < 0, None)
         for name in columns.keys() - {"id"}:
             columns[name] = pl.Series(np.ascontiguousarray(columns[name])).gather(place)
-    return pl.DataFrame(columns)
+    found = pl.DataFrame(columns)
+    if rows.original is None:
+        return found
+    names = rows.original.columns
+    renamed = dict(zip(names, name_beside(found.columns, names), strict=True))
+    return pl.concat([found, rows.original.rename(renamed)], how="horizontal")
 
 
 def assignments_of(analysis: Analysis, rows: Rows) -> pl.DataFrame:

@@ -16,17 +16,21 @@ from bbclust.dask.partitioned.memberships import name_of_part
 from bbclust.dask.partitioned.parquet import RowGroups, read_columns
 from bbclust.dask.partitioned.passes import each_partition, shared, start
 from bbclust.diagnostics.row_counts import RowCounts, add_counts, count_rows
-from bbclust.io.assignment_columns import assignment_columns
+from bbclust.io.assignment_columns import assignment_columns, name_beside
 from bbclust.io.whole_file import remove_drafts, whole_file
 from bbclust.stages.entropies import entropy
 
 
 @dataclass(frozen=True)
 class RowIds:
-    """What the rows are called: by a column of the files, or by their numbers from 1."""
+    """What the rows are called: by a column of the files, or by their numbers from 1.
+
+    ``carried`` are columns of the files that the assignments carry.
+    """
 
     row_groups: tuple[RowGroups, ...]
     column: str | None = None
+    carried: tuple[str, ...] = ()
 
     def of_partition(self, i: int) -> Any:
         """Names of the rows of partition i."""
@@ -93,6 +97,12 @@ def write_partition(
             n_votes,  # in partitions, all replicas vote on all rows
         )
     )
+    if ids.carried:
+        carried = read_columns(ids.row_groups[partition], list(ids.carried))
+        for name, other in zip(
+            name_beside(table.column_names, ids.carried), ids.carried, strict=True
+        ):
+            table = table.append_column(name, carried.column(other))
     with whole_file(os.path.join(directory, name_of_part(partition))) as draft:
         pq.write_table(table, draft)
     return count_rows(memberships, labels, entropies)
