@@ -29,7 +29,7 @@ def headline(answer: dict[str, Any]) -> str:
     """What to call the result, in a few words after the name of the data."""
     k = answer["n_clusters"]
     clusters = "1 cluster" if k == 1 else f"{k} clusters"
-    if answer["rows"] == "new":
+    if answer["rows"] in _JUDGED:
         return f"in the {clusters} of a model"
     if not answer["chosen"]:
         return f"divided into {clusters}"
@@ -70,7 +70,7 @@ def _what_to_doubt(answer: dict[str, Any]) -> str:
 
 
 def _is_chosen(answer: dict[str, Any]) -> bool:
-    return bool(answer["chosen"]) and answer["rows"] != "new"
+    return bool(answer["chosen"]) and answer["rows"] not in _JUDGED
 
 
 def _how_sure(answer: dict[str, Any], n_rows: int) -> str:
