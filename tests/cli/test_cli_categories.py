@@ -126,6 +126,18 @@ def test_a_report_by_a_model_with_categories_knows_its_rows(tmp_path):
     assert json.loads(result.stdout)["answer"]["rows"] == "same"
 
 
+def test_coded_categories_that_tell_the_clusters_are_named_as_one_column(tmp_path):
+    generator = np.random.default_rng(0)
+    kinds = generator.integers(0, 3, size=N)
+    x = generator.normal(size=N) + 8 * kinds
+    origin = np.array(["a", "b", "c"])[kinds]
+    pl.DataFrame({"x": x, "z": 2 * x + x**2, "origin": origin}).write_csv(tmp_path / "t.csv")
+    options = ["--k", 3, "--n-replicas", 40, "--categories", "one-hot", "--out", tmp_path / "out"]
+    said = run("fit", tmp_path / "t.csv", *options).stdout
+    assert "Column 'origin' has 3 values and tells the clusters" in said
+    assert "Column 'origin=a'" not in said
+
+
 # --- the columns of the file ----------------------------------------------------------------------
 
 

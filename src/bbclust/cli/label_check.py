@@ -9,9 +9,11 @@ what is meant by "tells": below it, column and clusters differ in more than they
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bbclust.cli.input.audit_rules import are_few
+from bbclust.cli.input.categories import CategoryCoding
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -22,19 +24,29 @@ HALF = 0.5
 COLUMNS_NAMED = 5
 
 
-def label_notes(analysis: Analysis) -> list[str]:
+def label_notes(analysis: Analysis, codings: Sequence[CategoryCoding] = ()) -> list[str]:
     """A sentence for every clustered column of few values that tells the clusters."""
     if analysis.n_clusters == 1:
         return []
     found = []
-    for j, name in enumerate(analysis.columns):
-        shared = shared_information(analysis.values[:, j], analysis.labels)
+    for name, column in _columns(analysis, codings):
+        shared = shared_information(column, analysis.labels)
         if shared is not None and shared > HALF:
-            found.append((shared, name, j))
-    found.sort(key=lambda one: (-one[0], one[2]))
-    return [
-        _sentence(name, shared, analysis.values[:, j]) for shared, name, j in found[:COLUMNS_NAMED]
-    ]
+            found.append((shared, _sentence(name, shared, column)))
+    found.sort(key=lambda one: -one[0])
+    return [sentence for _, sentence in found[:COLUMNS_NAMED]]
+
+
+def _columns(
+    analysis: Analysis, codings: Sequence[CategoryCoding]
+) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    """Clustered columns by name; of coded categories their numbers, and 0 for none of them."""
+    place = {name: j for j, name in enumerate(analysis.columns)}
+    for coding in codings:
+        indicators = analysis.values[:, [place.pop(name) for name in coding.names]]
+        yield coding.column, (indicators.argmax(axis=1) + 1) * (indicators.max(axis=1) > 0)
+    for name, j in place.items():
+        yield name, analysis.values[:, j]
 
 
 def shared_information(column: npt.NDArray[Any], labels: npt.NDArray[Any]) -> float | None:

@@ -135,7 +135,7 @@ def _analyse(
         notes=[
             *notes.sentences,
             *results.findings.notes,
-            *(label_notes(results.analysis) if results.is_clustered else []),
+            *(label_notes(results.analysis, results.codings) if results.is_clustered else []),
             *([NO_REPORT] if refit and not can_report() else []),
         ],
         seconds=dict(progress.seconds),
