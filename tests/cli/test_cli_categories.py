@@ -92,6 +92,14 @@ def test_true_and_false_are_two_categories():
     assert "tame=true" in prepared(frame).rows.columns
 
 
+def test_codes_for_missing_values_are_no_category(tmp_path):
+    pets().write_csv(tmp_path / "t.csv")
+    options = ["--k", 2, "--n-replicas", 40, "--categories", "one-hot", "--na", "white"]
+    run("fit", tmp_path / "t.csv", *options, "--out", tmp_path / "out")
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["data"]["columns"] == ["weight", "colour=black", "colour=red"]
+
+
 def test_predict_codes_as_the_model_and_tells_of_unknown_categories(tmp_path):
     pets().write_csv(tmp_path / "t.csv")
     out = tmp_path / "out"

@@ -76,14 +76,14 @@ def code_categories(column: pl.Series) -> CategoryCoding:
     return CategoryCoding(column.name, tuple(sorted(known_cells(column).drop_nulls().unique())))
 
 
-def known_cells(column: pl.Series) -> pl.Series:
-    """Cells as text without surrounding blanks; null where there is a gap."""
+def known_cells(column: pl.Series, codes: Sequence[str] = ()) -> pl.Series:
+    """Cells as text without surrounding blanks; null where there is a gap or one of the codes."""
     import polars as pl
 
     from bbclust.cli.input.cells import GAPS
 
     cells = column.cast(pl.String).str.strip_chars()
-    gap = cells.str.to_lowercase().is_in(GAPS).fill_null(True)
+    gap = cells.str.to_lowercase().is_in([*GAPS, *codes]).fill_null(True)
     return cells.set(gap, None)
 
 

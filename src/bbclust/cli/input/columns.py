@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from bbclust.cli.input.audit import ColumnAudit, audit_columns, audit_notes
 from bbclust.cli.input.audit_rules import are_few
-from bbclust.cli.input.categories import CategoryCoding, code_categories
+from bbclust.cli.input.categories import CategoryCoding, code_categories, known_cells
 from bbclust.cli.input.column_names import named_like_id
 from bbclust.cli.input.notation import Numbers
 from bbclust.cli.input.tables import InputTable, is_text
@@ -117,9 +117,9 @@ def choose_columns(
             continue
         reason = _why_not(name, asked, excluded, table.spare)
         if reason is None and wanted.one_hot and _is_category(judged[name], audits[name], asked):
-            codings[name] = code_categories(table.frame[name])
+            codings[name] = code_categories(_categories(table, name))
         if reason is None and name in codings:
-            features |= codings[name].indicators(table.frame[name])
+            features |= codings[name].indicators(_categories(table, name))
             continue
         reason = reason or _of_values(judged[name], audits[name], wanted)
         reason = reason or _of_audit(audits[name], asked)
@@ -141,6 +141,11 @@ def choose_columns(
         ),
         _notes(table, features, tuple(audits.values()), asked),
     )
+
+
+def _categories(table: InputTable, name: str) -> pl.Series:
+    """The cells of a column, without the codes of --na."""
+    return known_cells(table.frame[name], table.notation.codes.texts)
 
 
 def _is_category(judged: pl.Series | str, audit: ColumnAudit, asked: Collection[str]) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bbclust.cli.input.audit import ColumnAudit
-from bbclust.cli.input.categories import CategoryCoding, in_words, weigh_categories
+from bbclust.cli.input.categories import CategoryCoding, in_words, known_cells, weigh_categories
 from bbclust.cli.input.columns import Columns, Wanted, choose_columns, is_plain
 from bbclust.cli.input.delimited import Dialect
 from bbclust.cli.input.formats import stem_of
@@ -189,9 +189,13 @@ def _prepare_for(table: InputTable, source: Source, model: OpenedModel) -> Prepa
         dict.fromkeys(columns.set_aside, "not used by the model"),
         model.codings,
         columns.audit,
-        tuple(filter(None, (one.unknown(table.frame[one.column]) for one in model.codings))),
+        tuple(filter(None, (_unknown(table, one) for one in model.codings))),
     )
     return _prepared(table, ordered, take_rows(table, ordered, source.missing, at_least=1), scaling)
+
+
+def _unknown(table: InputTable, coding: CategoryCoding) -> str | None:
+    return coding.unknown(known_cells(table.frame[coding.column], table.notation.codes.texts))
 
 
 def _id_for(table: InputTable, wanted: Wanted, model: OpenedModel) -> str | None:
