@@ -297,7 +297,7 @@ def test_numbers_are_never_row_names(texts):
 
 def test_text_with_a_gap_names_no_rows():
     chosen = choose_columns(table({"a": ["u", "NA", "w"], "b": ["2", "3", "5"]}), Wanted())
-    assert (chosen.id, chosen.set_aside) == (None, {"a": "text"})
+    assert (chosen.id, chosen.set_aside) == (None, {"a": "text, different in every row"})
 
 
 # --- codes for missing values ---------------------------------------------------------------------
