@@ -345,6 +345,11 @@ def test_sentences_on_rows_and_on_the_worst_pair():
     assert of_two.startswith("The two clusters are touching: they leave 0.61 times")
 
 
+def test_nearly_all_rows_are_not_said_to_be_all():
+    nearly = answer_of(agreed_rows=19_913, rows_in_between=3)
+    assert "19,913 of the rows (99.6%); 3 (0.01%) lie" in answer_sentences(nearly, 20_000)[1]
+
+
 def test_a_pair_that_was_not_compared_has_its_doubt_alone():
     pair = {
         "clusters": [0, 2],

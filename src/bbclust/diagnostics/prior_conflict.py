@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc, chdtrc, gammainc, gammaincc
 
+from bbclust.percentages import percent
 from bbclust.priors.covariances import effective_size, weighted_gram
 from bbclust.stages.table import Array
 from bbclust.stages.voting import nearest_center
@@ -90,9 +91,9 @@ class ClusterConflict:
             "location": f"its rows lie {self.location:.1f} prior standard deviations from where "
             "the prior has them",
             "spread": wider,
-            "share": f"it holds {self.share:.0%} of the rows and {self.prior_share:.0%} of the "
-            "prior",
-            "stray": f"{self.stray:.0%} of the prior around it lies where there are no rows",
+            "share": f"it holds {percent(self.share)} of the rows and "
+            f"{percent(self.prior_share)} of the prior",
+            "stray": f"{percent(self.stray)} of the prior around it lies where there are no rows",
         }
         return [f"Cluster {self.cluster}: {words[reason]}." for reason in self.reasons]
 

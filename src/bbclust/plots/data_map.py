@@ -16,6 +16,7 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
 
+from bbclust.percentages import percent
 from bbclust.plots.canvas import (
     axes_or_new,
     cluster_entries,
@@ -215,7 +216,7 @@ class DataMapDisplay:
         if len(colors) > 1:
             entries += fill_entries(len(colors))
         flat = self.axis_labels[1] is None
-        entries.append(outline_entry(f"{self.level:.0%} of centres", flat=flat))
+        entries.append(outline_entry(f"{percent(self.level)} of centres", flat=flat))
         return entries
 
 

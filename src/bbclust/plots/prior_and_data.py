@@ -15,6 +15,7 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
 
+from bbclust.percentages import percent
 from bbclust.plots.canvas import (
     axes_or_new,
     cluster_entries,
@@ -245,7 +246,7 @@ class PriorAndDataDisplay:
         outside = f", {n_outside:,} outside" if n_outside else ""
         entries.append(marker_entry(f"draws of the prior{outside}", "o", FAINT, FAINT))
         if self.ellipses_:
-            label = f"{self.level:.0%} of a component"
+            label = f"{percent(self.level)} of a component"
             entries.append(Line2D([], [], label=label, color=INK, linewidth=1.6, linestyle="--"))
         return entries
 

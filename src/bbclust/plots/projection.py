@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from sklearn.decomposition import PCA
 
+from bbclust.percentages import percent
 from bbclust.stages.random_streams import Stage, stream_generator
 from bbclust.stages.table import Floats
 from bbclust.validation import check_integer
@@ -89,7 +90,8 @@ def _principal_components(X: Floats) -> Projection:
     varies = np.sqrt(pca.explained_variance_) > rounding
     shares = np.where(varies, np.nan_to_num(pca.explained_variance_ratio_), 0.0)
     first, second = (
-        f"principal component {j + 1} ({share:.0%} of variance)" for j, share in enumerate(shares)
+        f"principal component {j + 1} ({percent(share)} of variance)"
+        for j, share in enumerate(shares)
     )
     directions = np.where(varies[:, None], pca.components_, 0.0)
     return Projection(pca.mean_.astype(np.float64), directions, (first, second))

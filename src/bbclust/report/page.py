@@ -14,6 +14,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from bbclust.diagnostics.row_counts import CLEAR_SHARE
+from bbclust.percentages import percent
 from bbclust.report import figures
 from bbclust.report.analysis import Analysis
 from bbclust.report.glossary import WORD_OF_FORM, WORDS, explained, slug, with_names, word_link
@@ -191,6 +192,7 @@ def _environment() -> Environment:
     environment.filters["explained"] = explained
     environment.filters["named"] = with_names
     environment.globals["word"] = word_link
+    environment.filters["percent"] = percent
     environment.filters["setting"] = lambda value: short(json.dumps(value), 300)
     return environment
 
@@ -463,7 +465,8 @@ def _prior_text(analysis: Analysis) -> str:
     text = ""
     if weight is not None:
         text += (
-            f"{weight:.0%} of the draws of each replica come from the prior, the others are rows."
+            f"{percent(weight)} of the draws of each replica come from the prior, the others are "
+            "rows."
         )
     if getattr(model, "prior", None) is None and scale is not None:
         text += (

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bbclust.diagnostics.row_counts import CLEAR_SHARE
+from bbclust.percentages import percent
 
 # Rows that a model judges without its votes in the fit, and what model that is.
 _JUDGED = {
@@ -81,11 +82,11 @@ def _how_sure(answer: dict[str, Any], n_rows: int) -> str:
     )
     if agreed == n_rows:
         return "All votes agree on every row, so the division is stable."
-    some = f"{between:,} ({between / n_rows:.0%})" if between else "none"
+    some = f"{between:,} ({percent(between / n_rows)})" if between else "none"
     return (
-        f"All votes agree on {agreed:,} of the rows ({agreed / n_rows:.0%}); "
+        f"All votes agree on {agreed:,} of the rows ({percent(agreed / n_rows)}); "
         f"{some} {'lies' if between <= 1 else 'lie'} in between, where no cluster has "
-        f"{CLEAR_SHARE:.0%} of the votes"
+        f"{percent(CLEAR_SHARE)} of the votes"
         + (f", {noise:,} of them in no cluster at all." if noise else ".")
         + " Votes tell how stable the division is, not how likely a row belongs to a group."
     )

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
+from bbclust.percentages import percent
 from bbclust.report.sentences import listed
 
 Labels = npt.NDArray[np.integer]
@@ -146,7 +147,8 @@ def _changes(flow: Counts) -> str:
     for parent, total in enumerate(flow.sum(axis=1)):
         children = [int(child) for child in np.flatnonzero(parent_of == parent)]
         if len(children) > 1:
-            shares = [f"{child} ({flow[parent, child] / max(total, 1):.0%})" for child in children]
+            parts = flow[parent] / max(total, 1)
+            shares = [f"{child} ({percent(parts[child])})" for child in children]
             said.append(f"{parent} splits into {listed(shares)}")
     for child, total in enumerate(flow.sum(axis=0)):
         main = flow[parent_of[child], child]
@@ -256,13 +258,13 @@ def _edge(places: _Places, level: int, flow: Counts, parent: int, child: int, co
 def _node(places: _Places, level: int, k: int, cluster: int, share: float, color: int) -> Markup:
     x, y, r = places.x[level][cluster], _y(level), places.radii[level][cluster]
     return Markup(
-        "<g><title>K = {}, cluster {}: {:.0%} of the rows</title>"
+        "<g><title>K = {}, cluster {}: {} of the rows</title>"
         '<circle cx="{x:.1f}" cy="{y:.1f}" r="{r:.1f}" fill="var(--page)"/>'
         '<circle cx="{x:.1f}" cy="{y:.1f}" r="{r:.1f}" fill="var(--c{c})" fill-opacity="0.3" '
         'stroke="var(--c{c})" stroke-width="2"/>'
         '<text x="{x:.1f}" y="{y:.1f}" font-size="{}" text-anchor="middle" '
         'dominant-baseline="central" fill="var(--ink)">{}</text></g>'
-    ).format(k, cluster, share, 12 if r >= 10 else 11, cluster, x=x, y=y, r=r, c=color)
+    ).format(k, cluster, percent(share), 12 if r >= 10 else 11, cluster, x=x, y=y, r=r, c=color)
 
 
 def _left_out(ks: Sequence[int], k_values: Sequence[int]) -> str:

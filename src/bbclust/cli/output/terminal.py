@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bbclust.cli.output.errors import printable
+from bbclust.percentages import percent
 
 SHARES_SHOWN = 3
 SIZES_SHOWN = 15
@@ -112,7 +113,7 @@ def _choice_rows(selection: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple
             f"{one['n_clusters']}{' *' if one['n_clusters'] == selection['best_k'] else ''}",
             f"{one['doubt']:.3f}",
             f"{one['mean_entropy']:.3f}",
-            _percent(one["mc_confidence"] if one["confidence"] is None else one["confidence"]),
+            percent(one["mc_confidence"] if one["confidence"] is None else one["confidence"]),
             one["kind"],
         )
         for one in selection["by_k"]
@@ -125,7 +126,7 @@ def _cluster_rows(summary: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple[
         (
             str(one["cluster"]),
             f"{one['size']:,}",
-            _percent(one["share"]),
+            percent(one["share"]),
             "" if one["mean_entropy"] is None else f"{one['mean_entropy']:.3f}",
             ", ".join(_telling(column) for column in one["profile"][:2]),
         )
@@ -163,7 +164,7 @@ def _uncertain_rows(rows: list[dict[str, Any]]) -> tuple[tuple[str, ...], list[t
     lines = []
     for row in rows:
         shares = sorted(enumerate(row["memberships"]), key=lambda pair: -pair[1])[:SHARES_SHOWN]
-        votes = ", ".join(f"{share:.0%} {cluster}" for cluster, share in shares if share > 0)
+        votes = ", ".join(f"{percent(share)} {cluster}" for cluster, share in shares if share > 0)
         name = (str(row["id"]),) if named else ()
         lines.append((str(row["row"]), *name, str(row["cluster"]), f"{row['entropy']:.3f}", votes))
     return ("row", *(("name",) if named else ()), "label", "entropy", "votes for clusters"), lines
@@ -171,10 +172,6 @@ def _uncertain_rows(rows: list[dict[str, Any]]) -> tuple[tuple[str, ...], list[t
 
 def _score(score: float | None) -> str:
     return "" if score is None else f"{score:.4g}"
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}"
 
 
 def say(*lines: str) -> None:

@@ -287,7 +287,7 @@ function start(doc) {
     for (let place = 0; `top${place}` in data; place++) {
       const k = data[`top${place}`][i], share = data[`share${place}`][i];
       if (share > 0) bar.append(element("span", null, { style: `${colorVariable(k)}; width: ${(100 * share).toFixed(1)}%` }));
-      if (share >= 0.005) texts.push(`${percent(share)} for ${clusterName(k)}`);
+      if (share > 0) texts.push(`${percent(share)} for ${clusterName(k)}`);
     }
     cell.append(bar, element("span", texts.join(" · "), { class: "votes-text" }));
     return cell;

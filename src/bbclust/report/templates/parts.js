@@ -16,7 +16,11 @@ const element = (tag, text, attributes) => {
 const nColors = report.themes.light.clusters.length;
 const colorVariable = (k) => `--c: var(${k < 0 ? "--muted" : `--c${k % nColors}`})`; // -1: no cluster
 const swatch = (k) => element("span", "", { class: "swatch", style: colorVariable(k), "aria-hidden": "true" });
-const percent = (share) => `${Math.round(100 * share)}%`;
+const percent = (share) => { // as in percentages.py: 0% and 100% only if it is exactly that
+  if (share === 0 || share === 1) return `${100 * share}%`;
+  const text = [0, 1, 2].map((digits) => (100 * share).toFixed(digits)).find((t) => ![0, 100].includes(Number(t)));
+  return text === undefined ? (share < 0.5 ? "under 0.01%" : "over 99.99%") : `${text}%`;
+};
 const thousands = (n) => n.toLocaleString("en");
 const shortNumber = (value) => {
   if (value === null || !Number.isFinite(value)) return "–";
