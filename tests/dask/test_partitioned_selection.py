@@ -1,7 +1,9 @@
 """DaskKSelector of a table in partitions: the choice that the local twin makes."""
 
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_equal
 
@@ -31,6 +33,15 @@ def test_choice_has_the_bits_of_the_local_twin(client):
     assert isinstance(mine.best_estimator_, DaskBBC)
     assert mine.labels_.chunks == ((60, 39),)
     assert_equal(mine.predict(table).compute(), mine.predict(X))
+
+
+def test_the_model_knows_the_names_that_the_selector_saw(client):
+    frame = pd.DataFrame(X, columns=["length", "width"])
+    for table in (frame, dd.from_pandas(frame, npartitions=2)):
+        mine = DaskKSelector(client=client, **SETTINGS | {"null_reference": 0}).fit(table)
+        for fitted in (mine, mine.best_estimator_):
+            assert fitted.feature_names_in_.tolist() == ["length", "width"]
+        assert_equal(np.asarray(mine.predict(table)), mine.predict(frame))
 
 
 def test_large_tables_are_sampled_as_by_the_local_twin(client, monkeypatch):

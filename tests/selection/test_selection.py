@@ -6,6 +6,8 @@ import numpy as np
 import oracle
 import pytest
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bbclust import BBC, KSelector, entropy, pairwise_entropy
@@ -339,6 +341,29 @@ def test_verdict_says_which_pair_is_ill_separated_and_what_merging_does():
     assert f"between clusters {a} and {b}." in str(selector.verdict_)
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_the_model_knows_the_names_that_the_selector_saw(kind):
+    rows = blobs(2, 40, 8.0)
+    frame = pytest.importorskip(kind).DataFrame({"length": rows[:, 0], "width": rows[:, 1]})
+    selector = KSelector(clone(QUICK), k_range=(2, 3), null_reference=0, random_state=0)
+    scaler = StandardScaler().set_output(transform=kind)
+    pipeline = make_pipeline(scaler, selector)
+    labels = pipeline.fit(frame).predict(frame)  # a warning about names would be an error
+    memberships = pipeline.transform(frame)
+    np.testing.assert_array_equal(selector.predict_proba(scaler.transform(frame)), memberships)
+    framed = pipeline.set_output(transform=kind).transform(frame)
+    np.testing.assert_array_equal(framed.to_numpy(), memberships)
+    for fitted in (selector, selector.best_estimator_):
+        assert fitted.feature_names_in_.tolist() == ["length", "width"]
+    with pytest.raises(ValueError, match="feature names"):
+        selector.predict(scaler.transform(frame)[["width", "length"]])
+    as_array = clone(selector).fit(scaler.transform(frame).to_numpy())
+    np.testing.assert_array_equal(as_array.predict(StandardScaler().fit_transform(rows)), labels)
+    assert not hasattr(as_array.best_estimator_, "feature_names_in_")
+    refitted = selector.fit(rows).best_estimator_
+    assert not hasattr(refitted, "feature_names_in_")
+
+
 def test_large_tables_are_sampled():
     X = np.random.default_rng(0).normal(size=(MAX_SAMPLE + 500, 2))
     X[::2] += 8
@@ -353,6 +378,17 @@ def test_draws_depend_on_the_number_of_rows_alone():
     assert 300 < default_n_draws(5000) < 700
     assert select(blobs(2, 40, 8.0)).n_draws_ == 80
     assert select(blobs(2, 40, 8.0), n_draws=33).n_draws_ == 33
+
+
+def test_more_draws_than_rows_are_as_many_as_rows_and_said_so():
+    X = blobs(2, 40, 8.0)
+    with pytest.warns(UserWarning, match="n_draws=1000 is more than the 80 rows") as caught:
+        many = select(X, n_draws=1000, n_resamples=2)
+    assert len(caught) == 1
+    all_rows = select(X, n_draws=80, n_resamples=2)
+    assert many.n_draws_ == 80
+    assert many.scores_ == all_rows.scores_
+    assert many.verdict_ == all_rows.verdict_
 
 
 @pytest.mark.parametrize(

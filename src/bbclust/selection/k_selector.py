@@ -97,8 +97,8 @@ class KSelector(
         It answers K = 1 where no clusters are shown (``cluster_tendency_`` above 0.05) and no
         neighbours are more apart than two halves of one cloud.
     n_draws : int or "auto", default="auto"
-        m, draws per replica. "auto" depends on the number of rows alone: all of them up to 300,
-        then ``300 (n / 300)^0.2``.
+        m, draws per replica, at most as many as rows. "auto" depends on the number of rows alone:
+        all of them up to 300, then ``300 (n / 300)^0.2``.
     null_reference : int, default=19
         Clouds without a gap that two clusters are compared with, at most; fewer are drawn where the
         answer is plain. With 0 nothing is tested, and K = 1 is no answer.
@@ -151,7 +151,7 @@ class KSelector(
     impossible_k_ : tuple of int
         K's that exceed the number of distinct rows.
     n_draws_ : int
-        m.
+        m, as it was used.
     n_sample_ : int
         Rows used for choosing K; a fixed sample above 10,000.
     verdict_ : Verdict
@@ -238,8 +238,8 @@ class KSelector(
             X, rows = self._read(executor, X, seed)
             weights = check.check_sample_weight(sample_weight, len(rows))
             table = self._sample(rows, weights, seed)
-            settings = self._settings(estimator, table)
-            k_values, notices = self._possible_k(table)
+            settings, notices = self._settings(estimator, table)
+            k_values, impossible = self._possible_k(table)
             checkpoint = self._open_checkpoint(rows, weights, settings, seed)
             progress = GridProgress(
                 [*check.check_callbacks(self.callbacks), callbacks],
@@ -284,9 +284,11 @@ class KSelector(
                     n_clusters=self.best_k_, n_jobs=self.n_jobs, random_state=seed % 2**32
                 )
                 self.best_estimator_ = best.fit(X, sample_weight=sample_weight)
+                if hasattr(self, "feature_names_in_"):  # X may be the rows without their names
+                    self.best_estimator_.feature_names_in_ = self.feature_names_in_
                 self.labels_ = self.best_estimator_.labels_
                 self._number_as_the_model(grid)
-        return notices
+        return notices + impossible
 
     def predict(self, X: Any, min_confidence: float | None = None) -> npt.NDArray[np.int64]:
         """Cluster of each row, by ``best_estimator_``."""
@@ -392,9 +394,17 @@ class KSelector(
         rows = X if len(counted) == len(X) else X[counted]
         return check.make_checked_table(rows, None if weights is None else weights[counted])
 
-    def _settings(self, estimator: BBC, table: Table) -> GridSettings:
-        n_draws = default_n_draws(table.n) if self.n_draws == "auto" else int(self.n_draws)
-        return GridSettings(estimator._settings(), int(estimator.n_replicas), n_draws)
+    def _settings(self, estimator: BBC, table: Table) -> tuple[GridSettings, list[str]]:
+        """What every cell of the grid is computed with; no more draws than there are rows."""
+        wanted = default_n_draws(table.n) if self.n_draws == "auto" else int(self.n_draws)
+        n_draws = min(wanted, table.n)
+        settings = GridSettings(estimator._settings(), int(estimator.n_replicas), n_draws)
+        if n_draws == wanted:
+            return settings, []
+        return settings, [
+            f"n_draws={wanted} is more than the {table.n} rows by which K is chosen: a replica "
+            f"draws {table.n} there."
+        ]
 
     def _plan_grids(
         self,
@@ -540,7 +550,7 @@ class KSelector(
         n_draws = default_n_draws(n_half) if self.n_draws == "auto" else settings.n_draws
         of_half = half_settings(settings, min(n_draws, n_half))
         grids = grids_of(half_samples(table, k_values, scale, of_half, seed, count))
-        fewer = evidence.for_draws(of_half.n_draws / min(settings.n_draws, table.n))
+        fewer = evidence.for_draws(of_half.n_draws / settings.n_draws)
         return shares_of_wins(grids, k_values, self.criterion, fewer, count)
 
 
