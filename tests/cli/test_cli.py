@@ -199,7 +199,6 @@ def test_the_summary_says_what_was_done(summary, iris_csv):
     assert summary["seed"] == 0
     assert summary["data"]["fingerprint"].startswith("sha256:")
     assert summary["versions"]["bbclust"] == bbclust.__version__
-    assert {"choosing K", "clustering all rows"} <= summary["seconds"].keys()
 
 
 def test_known_classes_are_compared(analyzed, summary):
@@ -242,8 +241,8 @@ def test_the_same_seed_gives_the_same_files_and_another_does_not(analyzed, iris_
     for seed in (0, 1):
         arguments = ("analyze", iris_csv, *QUICK, "--truth", "species", "--seed", seed, "--jobs", 1)
         assert run(*arguments, "--out", tmp_path / str(seed)).exit_code == 0
-    for name in ("assignments.csv", "assignments.parquet", "selection.csv"):
-        assert (tmp_path / "0" / name).read_bytes() == (out / name).read_bytes()
+    for name in os.listdir(out):  # whatever the number of threads, and however long it took
+        assert (tmp_path / "0" / name).read_bytes() == (out / name).read_bytes(), name
     assert (tmp_path / "1" / "selection.csv").read_bytes() != (out / "selection.csv").read_bytes()
 
 

@@ -76,11 +76,8 @@ def interrupted(table, tmp_path_factory):
 
 
 def assert_same_results(out, expected):
-    for name in ("assignments.csv", "assignments.parquet", "selection.csv", "model.bbc"):
+    for name in os.listdir(expected):
         assert (out / name).read_bytes() == (expected / name).read_bytes(), name
-    ours, theirs = (json.loads((path / "summary.json").read_text()) for path in (out, expected))
-    assert ours.pop("seconds").keys() == theirs.pop("seconds").keys()
-    assert ours == theirs
 
 
 def test_killed_again_and_again_it_ends_with_the_same_results(table, uninterrupted, tmp_path):

@@ -89,7 +89,6 @@ def full(iris, selector):
         set_aside={"colour": "text"},
         audit=[audited("colour")],
         dropped_rows=2,
-        seconds={"choosing K": 1.5},
         baselines=compare_baselines(
             iris.data, range(2, 6), methods=["silhouette", "gap"], n_references=5, random_state=0
         ),
@@ -435,7 +434,7 @@ def test_row_numbers_are_those_of_the_file():
 def paths(value, path=""):
     """Every field of a summary, as the documentation writes it."""
     if isinstance(value, dict):
-        free = path in ("settings", "versions", "seconds", "files", "selection.best_k_by")
+        free = path in ("settings", "versions", "files", "selection.best_k_by")
         for key, one in value.items():
             name = "{}" if free else key
             here = f"{path}.{name}" if path else name
@@ -726,7 +725,6 @@ def test_texts_of_strangers_are_text(full, full_page):
         audit=[audited(EVIL)],
         settings={EVIL: {EVIL: EVIL}},
         versions={**full.versions, EVIL: EVIL},
-        seconds={EVIL: 1.0},
         fingerprint=EVIL,
     )
     page, plain = Page(render(strange)), full_page

@@ -138,7 +138,6 @@ def _analyse(
             *(label_notes(results.analysis, results.codings) if results.is_clustered else []),
             *([NO_REPORT] if refit and not can_report() else []),
         ],
-        seconds=dict(progress.seconds),
     )
     return replace(results, findings=findings)
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 Callback = Callable[[int, int], None]
 
+# What matters only where K is chosen.
+OF_CHOICE = ("criterion", "null_reference", "n_resamples", "fast")
+
 
 @dataclass(frozen=True)
 class Method:
@@ -23,7 +26,7 @@ class Method:
     k : tuple of int, or "auto"
         A single number is taken, several are chosen from.
     n_init : int or None
-        None leaves it to the estimators: two starts for choosing K, five for a given one.
+        None leaves it to :attr:`starts`.
     fast : bool
         Whether the tests, the half-samples and the other methods are left out.
     """
@@ -49,11 +52,27 @@ class Method:
         """Whether K is to be chosen."""
         return self.k == "auto" or len(self.k) > 1
 
+    @property
+    def starts(self) -> int:
+        """k-means++ starts per replica: two for choosing K, five for a given one."""
+        if self.n_init is not None:
+            return self.n_init
+        return 2 if self.chooses else 5
+
     def settings(self) -> dict[str, Any]:
-        """What a result depends on, as plain data: all but the threads."""
-        plain = asdict(self)
-        del plain["jobs"]
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in plain.items()}
+        """What a result depends on, as it is used, as plain data: all but the threads."""
+        plain = asdict(self) | {"n_init": self.starts}
+        used = {"k": plain.pop("k"), "fast": plain.pop("fast"), **plain}
+        if self.fast:
+            used |= {"null_reference": 0, "n_resamples": 0}
+        if not self.chooses:
+            used["prior_scales"] = used["prior_scales"][:1]
+        unused = {"jobs"} if self.chooses else {"jobs", *OF_CHOICE}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in used.items()
+            if name not in unused
+        }
 
     def estimator(self, callback: Callback | None) -> BBC:
         """A BBC with the single K, or as the template for choosing one."""
@@ -61,7 +80,7 @@ class Method:
 
         model = BBC(
             n_replicas=self.n_replicas,
-            n_init=2 if self.n_init is None else self.n_init,
+            n_init=self.starts,
             prior_weight=self.prior_weight,
             resampling=self.resampling,
             weighting=self.weighting,
@@ -73,7 +92,6 @@ class Method:
         if not self.chooses:
             model.set_params(
                 n_clusters=self.k[0],
-                n_init=5 if self.n_init is None else self.n_init,
                 prior_scale=self.prior_scales[0],
                 n_draws=self.n_draws,
             )

@@ -65,7 +65,6 @@ class Findings:
     settings : mapping
         Parameters of estimators and commands.
     versions : mapping from package to version
-    seconds : mapping from step to seconds
     baselines : sequence of KChoice, or None
         What other methods say of K: the result of ``compare_baselines``.
     notes : sequence of str
@@ -92,7 +91,6 @@ class Findings:
     fingerprint: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
-    seconds: Mapping[str, float] = field(default_factory=dict)
     baselines: Sequence[KChoice] | None = None
     notes: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict)

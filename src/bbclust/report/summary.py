@@ -78,7 +78,6 @@ def summarize(findings: Findings) -> dict[str, Any]:
             "settings": findings.settings,
             "seed": _seed(findings),
             "versions": findings.versions,
-            "seconds": findings.seconds,
             "files": findings.files,
             "notes": findings.notes,
         }

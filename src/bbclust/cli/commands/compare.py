@@ -9,11 +9,12 @@ from bbclust.cli import options as o
 from bbclust.cli.input.preparation import Prepared, prepare
 from bbclust.cli.option_groups import TableOptions
 from bbclust.cli.other_methods import ask_other_methods
+from bbclust.cli.output.comparison import show_comparison
 from bbclust.cli.output.errors import CommandError, library_sentences, prefix_errors_with
 from bbclust.cli.output.notes import Notes
 from bbclust.cli.output.progress import Progress, watch
 from bbclust.cli.output.results import check_table_name, to_json, write_table
-from bbclust.cli.output.terminal import show_comparison, show_notes
+from bbclust.cli.output.terminal import show_notes
 from bbclust.cli.output.workspace import new_file
 from bbclust.cli.parsing import AUTO, parse_k
 from bbclust.cli.settings import Method
@@ -41,7 +42,7 @@ def compare(
         check_table_name(Path(out))
     prepared = prepare(table.source(), table.scale.value)
     notes = Notes(list(prepared.notes))
-    method = Method(k_values, fast=True, seed=seed, jobs=jobs)
+    method = Method(k_values, n_resamples=0, seed=seed, jobs=jobs)
     with watch(quiet=quiet) as progress:
         choices = _choices(prepared, method, progress, notes)
     if out is not None:
@@ -86,6 +87,8 @@ def _scores(choices: list[dict[str, Any]]) -> Any:
         errors = choice["errors"] or [None] * len(choice["scores"])
         for k, score, error in zip(choice["k_values"], choice["scores"], errors, strict=True):
             rows.append((choice["name"], k, score, error, k == choice["best_k"]))
+        if choice["best_k"] not in choice["k_values"]:  # K = 1 is tested and has no score
+            rows.append((choice["name"], choice["best_k"], None, None, True))
     schema = {
         "method": pl.String,
         "n_clusters": pl.Int64,

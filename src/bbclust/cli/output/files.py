@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,7 +120,9 @@ def _write_model(path: Path, results: Results) -> None:
     }
     if results.codings:
         metadata["categories"] = [one.to_dict() for one in results.codings]
-    results.analysis.model.save(path, metadata=metadata)
+    model = copy(results.analysis.model)
+    model.n_jobs = None  # threads matter to no result, so the file is the same for any number
+    model.save(path, metadata=metadata)
 
 
 OUTPUT_FILES = (

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import Any
 
 from bbclust.cli.output.errors import printable
@@ -14,28 +16,29 @@ SHARES_SHOWN = 3
 SIZES_SHOWN = 15
 COLUMNS_SHOWN = 20
 CLASSES_SHOWN = 20
+LABEL = 13  # columns of what stands before a line of facts
 
 
 def show_summary(summary: dict[str, Any], *, read: str) -> None:
     """The answer, and how sure it is."""
     say(*summary["answer"]["sentences"])
-    say("", *_data_lines(summary["data"], read))
+    say("", *_data_lines(summary["data"], read), indent=LABEL)
     if "clusters" in summary:
         _show_clusters(summary)
     else:
-        _table("Numbers of clusters (* chosen)", *_choice_rows(summary["selection"]))
+        show_table("Numbers of clusters (* chosen)", *_choice_rows(summary["selection"]))
     show_notes(summary["notes"])
 
 
 def _show_clusters(summary: dict[str, Any]) -> None:
     answer = summary["answer"]
-    say("", *_measure_lines(answer))
-    _table("Clusters", *_cluster_rows(summary))
+    say("", *_measure_lines(answer), indent=LABEL)
+    show_table("Clusters", *_cluster_rows(summary))
     if summary["truth"] is not None:
-        _table(*_truth_rows(summary["truth"]))
+        show_table(*_truth_rows(summary["truth"]))
     doubtful = [row for row in answer["most_uncertain"] if row["entropy"] > 0]
     if doubtful:
-        _table("Rows that are least sure", *_uncertain_rows(doubtful))
+        show_table("Rows that are least sure", *_uncertain_rows(doubtful))
 
 
 def show_notes(notes: Iterable[str]) -> None:
@@ -54,17 +57,6 @@ def show_directory(out: Path, files: Mapping[str, str]) -> None:
     """Where the files are, and what they hold."""
     width = 2 + max(map(len, files))
     say("", f"Results are in {out}:", *(f"  {name:{width}}{files[name]}" for name in files))
-
-
-def show_comparison(choices: Sequence[dict[str, Any]]) -> None:
-    """What every method chooses, and its scores."""
-    k_values = sorted({k for choice in choices for k in choice["k_values"]})
-    rows = []
-    for choice in choices:
-        scores = dict(zip(choice["k_values"], choice["scores"], strict=True))
-        cells = [_score(scores.get(k)) for k in k_values]
-        rows.append((choice["name"], str(choice["best_k"]), *cells))
-    _table("Methods", ("method", "chosen K", *(f"K = {k}" for k in k_values)), rows)
 
 
 def _data_lines(data: dict[str, Any], read: str) -> list[str]:
@@ -170,17 +162,35 @@ def _uncertain_rows(rows: list[dict[str, Any]]) -> tuple[tuple[str, ...], list[t
     return ("row", *(("name",) if named else ()), "label", "entropy", "votes for clusters"), lines
 
 
-def _score(score: float | None) -> str:
-    return "" if score is None else f"{score:.4g}"
+def say(*lines: str, indent: int = 0) -> None:
+    """Print lines, with nothing in them that a terminal would obey.
+
+    A terminal gets them broken between words, with so many blanks before what goes on. A file or a
+    pipe gets them as they are.
+    """
+    for line in map(printable, lines):
+        print(fill(line, get_terminal_size().columns, indent) if sys.stdout.isatty() else line)
 
 
-def say(*lines: str) -> None:
-    """Print lines, with nothing in them that a terminal would obey."""
-    for line in lines:
-        print(printable(line))
+def fill(line: str, width: int, indent: int = 0) -> str:
+    """A line in as many as the width asks for, broken between words.
+
+    Examples
+    --------
+    >>> from bbclust.cli.output.terminal import fill
+    >>> print(fill("Clustered    sepal length, sepal width, petal length", 40, indent=13))
+    Clustered    sepal length, sepal width,
+                 petal length
+    """
+    if len(line) <= width:
+        return line
+    start, rest = line[:indent], line[indent:]
+    room = max(width - indent, 20)
+    parts = wrap(rest, room, break_long_words=False, break_on_hyphens=False)
+    return start + f"\n{' ' * indent}".join(parts)
 
 
-def _table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def show_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table; on a terminal with colours and as wide as that."""
     cells = [[printable(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
@@ -190,7 +200,8 @@ def _table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) ->
     table = [[printable(cell) for cell in headers], *cells]
     widths = [max(len(row[j]) for row in table) for j in range(len(headers))]
     for row in table:
-        say("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        say("  " + line.rstrip())
 
 
 def _rich_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -1,0 +1,207 @@
+"""What people see: on terminals of several widths, in pipes, and twice in the same files."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from bbclust.cli.app import app
+from bbclust.datasets import load_iris
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+def run(*arguments):
+    """A command in this process; what it printed and its exit code."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def on_a_terminal(*arguments, columns, cwd):
+    """What a command writes to a terminal of so many columns: its answer, and its progress."""
+    ours, theirs = pty.openpty()
+    messages, end = os.pipe()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    environment = {**os.environ, "TERM": "xterm"}
+    environment.pop("COLUMNS", None)
+    with subprocess.Popen(
+        [sys.executable, "-m", "bbclust", *map(str, arguments)],
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=end,
+        cwd=cwd,
+        env=environment,
+    ) as program:
+        os.close(theirs)
+        os.close(end)
+        shown = read_all(ours)
+        said = read_all(messages)
+    os.close(ours)
+    os.close(messages)
+    assert program.returncode == 0, said
+    return ESCAPES.sub("", shown).replace("\r\n", "\n")
+
+
+def read_all(descriptor):
+    """All that comes until the other end is closed."""
+    parts = []
+    while True:
+        try:
+            part = os.read(descriptor, 65536)
+        except OSError:  # a terminal that nobody writes to any more
+            break
+        if not part:
+            break
+        parts.append(part)
+    return b"".join(parts).decode()
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "iris.csv"
+    names = "sepal length,sepal width,petal length,petal width"
+    np.savetxt(path, load_iris().data, delimiter=",", header=names, comments="")
+    return path
+
+
+METHODS = [
+    "bbclust",
+    "silhouette",
+    "Calinski-Harabasz",
+    "Davies-Bouldin",
+    "gap",
+    "gap (1 se)",
+    "gap (PC)",
+    "gap (PC, 1 se)",
+    "mixture BIC (tied)",
+    "pred. strength",
+]
+
+
+def scores_shown(text):
+    """Scores by method and K, from all tables of scores together."""
+    scores, k_values = {}, []
+    for line in text.splitlines():
+        if re.match(r"  K( +\d+)+ *$", line):
+            k_values = [int(k) for k in line.split()[1:]]
+            starts = [match.start() for match in re.finditer(r"\d+", line)]
+        elif any(line.startswith(f"  {name} ") for name in METHODS) and k_values:
+            name = line[: starts[0]].strip()
+            for k, start, end in zip(k_values, starts, [*starts[1:], None], strict=True):
+                scores[name, k] = line[start:end].strip()
+    return scores
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_compare_can_be_read_on_a_terminal(table, tmp_path, columns):
+    shown = on_a_terminal("compare", table, "--k", "2:10", columns=columns, cwd=tmp_path)
+    assert "…" not in shown  # nothing is cut off
+    assert max(len(line.rstrip()) for line in shown.splitlines()) <= columns
+    assert re.match(r"bbclust chooses \d+\.\sOf\s9\sother\smethods", shown)
+    scores = scores_shown(shown)
+    assert {name for name, _ in scores} == set(METHODS)
+    assert {k for _, k in scores} == set(range(1, 11))
+    for name in METHODS:
+        assert sum(scores[name, k].endswith("*") for k in range(1, 11)) == 1, name
+        assert all(re.fullmatch(r"-?[\d.e+]+\*?", scores[name, k]) for k in range(2, 11)), name
+
+
+def test_compare_in_a_pipe_has_the_same_tables_and_the_k_of_analyze(table, tmp_path):
+    shown = run("compare", table, "--k", "2:4").stdout
+    assert {name for name, _ in scores_shown(shown)} == set(METHODS)
+    options = ("--k", "2:4", "--n-resamples", 0, "--out", tmp_path / "out")
+    assert run("select", table, *options).exit_code == 0
+    best_k = json.loads((tmp_path / "out" / "summary.json").read_text())["answer"]["n_clusters"]
+    assert shown.startswith(f"bbclust chooses {best_k}.")
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_sentences_are_broken_between_words_on_a_terminal(table, tmp_path, columns):
+    options = ("--k", "2:3", "--n-replicas", 40, "--n-resamples", 2)
+    (tmp_path / "iris.csv").write_bytes(table.read_bytes())
+    narrow = ("analyze", "iris.csv", *options, "--out", "narrow")
+    shown = on_a_terminal(*narrow, columns=columns, cwd=tmp_path)
+    assert max(map(len, shown.splitlines())) <= columns
+    piped = run("analyze", table, *options, "--out", tmp_path / "wide").stdout
+    sentence = piped.splitlines()[0]
+    assert len(sentence) > 60
+    assert sentence in " ".join(shown.split("\n\n")[0].split())
+
+
+def test_a_bar_shows_one_time(tmp_path):
+    """What has passed and what is left, side by side, could not be told apart."""
+    script = (
+        "from bbclust.cli.output.progress import watch\n"
+        "with watch(quiet=False) as progress:\n"
+        "    progress.begin('choosing K')\n"
+        "    progress.update(1, 4)\n"
+        "    progress._rich.refresh()\n"
+        "    progress.update(2, 4)\n"
+        "    progress._rich.refresh()\n"
+        "    progress.begin('writing the results')\n"
+        "    progress._rich.refresh()\n"
+    )
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "60"}
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stderr=theirs, cwd=tmp_path, env=environment
+    ) as program:
+        os.close(theirs)
+        shown = ESCAPES.sub("", read_all(ours))
+    os.close(ours)
+    assert program.returncode == 0
+    assert re.search(r"choosing K \S+ 2 of 4, about \d+ s left", shown)
+    assert re.search(r"writing the results \S+ \d+ s", shown)
+    assert "0:00" not in shown
+    assert re.search(r"bbclust: done in \d+ s$", shown.rstrip())
+
+
+def test_two_runs_give_the_same_bytes(table, tmp_path):
+    options = ("--k", "2:3", "--n-replicas", 40, "--n-resamples", 2)
+    for name, jobs in (("first", 1), ("second", 2)):
+        result = run("analyze", table, *options, "--jobs", jobs, "--out", tmp_path / name)
+        assert result.exit_code == 0, result.output
+        assert re.search(r"bbclust: done in \d+ s", result.stderr)
+    for path in sorted((tmp_path / "first").iterdir()):
+        assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes(), path.name
+
+
+def test_two_demos_give_the_same_bytes(tmp_path):
+    for name in ("first", "second"):
+        assert run("demo", "--fast", "--k", "2:4", "--out", tmp_path / name).exit_code == 0
+    for path in sorted((tmp_path / "first").iterdir()):
+        assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes(), path.name
+
+
+def settings_of(out):
+    return json.loads((out / "summary.json").read_text())["settings"]["command"]
+
+
+def test_the_settings_of_a_fast_run_are_those_it_used(table, tmp_path):
+    out = tmp_path / "out"
+    options = ("--k", "2:3", "--n-replicas", 40, "--fast", "--null-reference", 19)
+    assert run("analyze", table, *options, "--out", out).exit_code == 0
+    used = settings_of(out)
+    assert used["fast"] is True
+    assert used["null_reference"] == used["n_resamples"] == 0
+    assert used["n_init"] == 2
+    assert run("analyze", table, *options, "--out", out, "--resume").exit_code == 0
+    other = run("analyze", table, *options[:4], "--out", out, "--resume")
+    assert "another --fast (True, now False)" in other.output
+
+
+def test_the_settings_of_a_given_k_say_nothing_of_a_choice(table, tmp_path):
+    out = tmp_path / "out"
+    assert run("analyze", table, "--k", 3, "--n-replicas", 40, "--out", out).exit_code == 0
+    used = settings_of(out)
+    assert used["n_init"] == 5
+    assert used["prior_scales"] == [1.0]
+    assert not {"criterion", "null_reference", "n_resamples", "fast"} & used.keys()
