@@ -181,6 +181,23 @@ def test_two_demos_give_the_same_bytes(tmp_path):
         assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes(), path.name
 
 
+def test_a_choice_at_the_edge_of_the_range_says_which_option_goes_on(tmp_path):
+    centers = np.array([[i % 3, i // 3] for i in range(9)]) * 8.0
+    rows = np.random.default_rng(0).normal(size=(270, 2)) + np.repeat(centers, 30, axis=0)
+    path, out = tmp_path / "blobs.csv", tmp_path / "out"
+    np.savetxt(path, rows, delimiter=",", header="a,b", comments="")
+    options = ("--k", "2:4", "--n-replicas", 60, "--n-resamples", 0)
+    for command in ("analyze", "select"):
+        result = run(command, path, *options, "--out", out / command)
+        assert result.exit_code == 0, result.output
+        assert "more clusters may fit: try --k auto" in result.stdout
+        for file in ("report.html", "summary.json"):
+            if (out / command / file).exists():
+                text = (out / command / file).read_text()
+                assert "more clusters may fit: try --k auto" in text
+                assert "k_range" not in text.partition("<script")[0]
+
+
 def settings_of(out):
     return json.loads((out / "summary.json").read_text())["settings"]["command"]
 

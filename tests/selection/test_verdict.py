@@ -214,9 +214,30 @@ def test_doubts_name_ties_and_the_edge():
     verdict = verdict_of(tied_k=(3, 4, 7), largest_k=4)
     assert verdict.doubts() == (
         "K = 3, 7 tied with it within Monte-Carlo error (run more replicas); 4 is the largest K "
-        "tried: try larger ones."
+        "tried, and more clusters may fit: try k_range='auto'."
     )
     assert "largest" not in verdict_of(best_k=2, largest_k=2, best_k_by={}).doubts()
+
+
+def test_more_clusters_may_fit_where_those_of_the_largest_k_fall_into_parts():
+    last = KVerdict(6, "cut", (0, 1), 0.1, 0.01, 2.0, 0.1, 0.1, (0.5, 0.5), None, ())
+    assert last.is_divisible
+    assert verdict_of(largest_k=6, by_k=(last,)).beyond() == (
+        "even the clusters of K = 6, the largest tried, fall into parts, so more clusters may fit: "
+        "try k_range='auto'"
+    )
+    for change in ({"cut_ratio": 1.9}, {"cut_ratio": None}, {"kind": "held"}):
+        assert not replace(last, **change).is_divisible
+        assert verdict_of(largest_k=6, by_k=(replace(last, **change),)).beyond() == ""
+
+
+def test_more_clusters_are_not_looked_for_where_none_are_shown():
+    assert "more clusters may fit" in verdict_of(largest_k=4).beyond()
+    assert verdict_of(largest_k=4, tendency=0.5).beyond() == ""
+
+
+def test_beyond_the_range_that_grows_by_itself_a_range_is_given():
+    assert verdict_of(best_k=50, largest_k=50).beyond().endswith("try k_range=range(2, 101)")
 
 
 def test_among_equals_the_chosen_one_is_most_chosen_else_the_smallest():

@@ -44,12 +44,12 @@ from bbclust.selection.half_samples import (
 )
 from bbclust.selection.progress import FIRST_GRID, GridProgress
 from bbclust.selection.splits import PairTest, Splits
-from bbclust.selection.verdict import Verdict, classify_separation, renumber
+from bbclust.selection.verdict import AUTO_CAP, Verdict, classify_separation, renumber
 from bbclust.stages.random_streams import Stage, fixed_sample, root_seed
 from bbclust.stages.table import Floats, Table, count_distinct_rows
 
 MAX_SAMPLE = 10_000
-AUTO_FIRST, AUTO_STEP, AUTO_CAP = 20, 5, 50
+AUTO_FIRST, AUTO_STEP = 20, 5
 COMPARING, OTHER_STEPS = "comparing with clouds", 2  # the rule and the pairs, besides every K
 
 # Runs the grids that are asked for, one after the other.
@@ -85,7 +85,8 @@ class KSelector(
         by default: on the few draws of a selection more starts find K no more often.
     k_range : iterable of int or "auto", default=(2, ..., 10)
         The K's to compare, 2 or more. "auto" starts with 2 to 20 and goes on in steps of five until
-        twice the best K and two more have been tried; 50 at most.
+        twice the best K and two more have been tried, and the largest cuts clusters in two or finds
+        outliers; 50 at most.
     prior_scales : iterable of float, default=(1, 1.5, 2.5)
         The s's over which the measures are averaged.
     criterion : {"auto", "pairwise", "mean"}, default="auto"
@@ -486,11 +487,24 @@ class KSelector(
                 progress.step(COMPARING)
             grid = part if grid is None else join_grids(grid, part)
             evidence = gather_evidence(grid, splits)
-            best, largest = score(grid, self.criterion, evidence).best(), grid.k_values[-1]
-            if not isinstance(self.k_range, str) or largest >= min(most, 2 * best + 2):
+            largest = grid.k_values[-1]
+            if not isinstance(self.k_range, str) or self._has_turned(grid, evidence, most):
                 progress.step(COMPARING)
                 return grid, evidence
             k_values = list(range(largest + 1, min(largest + AUTO_STEP, most) + 1))
+
+    def _has_turned(self, grid: Grid, evidence: Evidence, most: int) -> bool:
+        """Whether larger K's need not be tried: none can be, or the largest of many is too large.
+
+        A coarse division can be the best of those tried while the largest K is still too small: of
+        25 blobs in rows of five, 4 won against 2 to 20, of which 20 cut none.
+        """
+        best, largest = score(grid, self.criterion, evidence).best(), grid.k_values[-1]
+        if largest >= most:
+            return True
+        at_largest = classify_separation(grid, evidence)[-1]
+        too_small = at_largest.kind in ("held", "blurred") or at_largest.is_divisible
+        return largest >= 2 * best + 2 and not too_small
 
     def _test_pairs(
         self, grid: Grid, evidence: Evidence, splits: Splits
