@@ -198,6 +198,33 @@ def test_a_choice_at_the_edge_of_the_range_says_which_option_goes_on(tmp_path):
                 assert "k_range" not in text.partition("<script")[0]
 
 
+def test_one_cluster_is_set_apart_by_nothing(table, tmp_path):
+    for command in ("fit", "analyze"):
+        out = tmp_path / command
+        result = run(command, table, "--k", 1, "--out", out)
+        assert result.exit_code == 0, result.output
+        assert "set apart" not in result.stdout
+        assert "bits" not in result.stdout
+        assert "sets each cluster apart" not in (out / "report.html").read_text()
+
+
+def test_one_replica_gives_no_certainty(tmp_path):
+    path, out = tmp_path / "noise.csv", tmp_path / "out"
+    rows = np.random.default_rng(0).normal(size=(200, 3))
+    np.savetxt(path, rows, delimiter=",", header="a,b,c", comments="")
+    result = run("fit", path, "--k", 3, "--n-replicas", 1, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "how stable the division is cannot be told" in result.stdout
+    assert "is stable" not in result.stdout
+    assert "Mean entropy" not in result.stdout
+    page = (out / "report.html").read_text()
+    assert "how stable the division is cannot be told" in page
+    assert "one vote a row tells nothing" in page
+    refused = run("analyze", path, "--n-replicas", 1, "--out", tmp_path / "other")
+    assert refused.exit_code == 2
+    assert "leaves nobody to disagree" in refused.stderr
+
+
 def settings_of(out):
     return json.loads((out / "summary.json").read_text())["settings"]["command"]
 

@@ -20,6 +20,7 @@ from sklearn.exceptions import NotFittedError
 from bbclust import BBC, BagClust1, BagClust2, KSelector, load_model
 from bbclust.baselines import KChoice, compare_baselines
 from bbclust.datasets import load_iris
+from bbclust.diagnostics.row_counts import CLEAR_SHARE, FEWEST_VOTES, possible_dissent
 from bbclust.priors import MixturePrior
 from bbclust.report import gather, render, summarize, write_report
 from bbclust.report.analysis import fingerprint_of
@@ -246,6 +247,7 @@ def answer_of(**changes):
         "chosen": True,
         "rows": "fitted",
         "choice": CHOICE,
+        "votes_per_row": 100,
         "agreed_rows": 90,
         "rows_in_between": 1,
         "noise_rows": 0,
@@ -342,6 +344,31 @@ def test_sentences_on_rows_and_on_the_worst_pair():
     ]
     of_two = pair_sentence(answer_of(n_clusters=2))
     assert of_two.startswith("The two clusters are touching: they leave 0.61 times")
+
+
+def test_one_vote_a_row_tells_nothing_of_stability():
+    pair = answer_of()["worst_pair"] | {"doubt": 0.0}
+    one = answer_of(votes_per_row=1.0, agreed_rows=100, rows_in_between=0, worst_pair=pair)
+    said = " ".join(answer_sentences(one, 100)[-2:])
+    assert "how stable the division is cannot be told" in said
+    assert "agree" not in said
+    assert "is stable" not in said
+    assert "No votes waver" not in said
+
+
+@pytest.mark.parametrize(("votes", "share"), [(2, "78%"), (5, "45%"), (10, "26%")])
+def test_few_votes_that_agree_are_not_called_stable(votes, share):
+    few = f"Where {votes} votes agree, up to {share} of others may not (at 95%)"
+    all_agree = answer_of(votes_per_row=float(votes), agreed_rows=100)
+    assert few in answer_sentences(all_agree, 100)[1]
+    assert "is stable" not in answer_sentences(all_agree, 100)[1]
+    assert few in answer_sentences(answer_of(votes_per_row=float(votes)), 100)[1]
+
+
+def test_as_many_votes_as_tell_a_clear_row_from_one_in_between_need_no_caution():
+    assert possible_dissent(FEWEST_VOTES) < 1 - CLEAR_SHARE <= possible_dissent(FEWEST_VOTES - 1)
+    enough = answer_of(votes_per_row=float(FEWEST_VOTES), agreed_rows=100)
+    assert answer_sentences(enough, 100)[1].endswith("so the division is stable.")
 
 
 def test_nearly_all_rows_are_not_said_to_be_all():

@@ -14,6 +14,25 @@ Array = npt.NDArray[np.float64]
 CLEAR_SHARE = 0.75  # of the votes: a row whose largest share is below it is in between
 
 
+def possible_dissent(n_votes: float) -> float:
+    r"""The share of all votes that may dissent, at 95%, from so many that agree.
+
+    Agreement of v votes has probability :math:`(1 - p)^v` if a share p of all dissents; it is below
+    5% from :math:`p = 1 - 0.05^{1/v}` on.
+
+    Examples
+    --------
+    >>> from bbclust.diagnostics.row_counts import possible_dissent
+    >>> [round(possible_dissent(v), 2) for v in (1, 5, 11, 200)]
+    [0.95, 0.45, 0.24, 0.01]
+    """
+    return float(1 - 0.05 ** (1 / n_votes))
+
+
+# Fewer that agree cannot tell a row that is clear from one that is in between.
+FEWEST_VOTES = next(v for v in range(1, 1000) if possible_dissent(v) < 1 - CLEAR_SHARE)
+
+
 @dataclass(frozen=True)
 class RowCounts:
     """What the memberships of some rows add up to.

@@ -507,7 +507,7 @@ class BBC(CallbackSupport, FittedEnsemble):
         median = float(np.median(self.n_votes_))
         if plan.votes == "drawn" and median < FEW_VOTES:
             notices.append(
-                f"Half of the rows have at most {median:g} votes, so memberships are coarse: "
-                f"{remedy}."
+                f"Half of the rows have at most {median:g} vote{'s'[: median != 1]}, so "
+                f"memberships are coarse: {remedy}."
             )
         return notices

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bbclust.diagnostics.row_counts import CLEAR_SHARE
+from bbclust.diagnostics.row_counts import CLEAR_SHARE, FEWEST_VOTES, possible_dissent
 from bbclust.percentages import percent
 
 # Rows that a model judges without its votes in the fit, and what model that is.
@@ -76,10 +76,18 @@ def _is_chosen(answer: dict[str, Any]) -> bool:
 
 def _how_sure(answer: dict[str, Any], n_rows: int) -> str:
     if answer["n_clusters"] == 1:
-        return "All rows belong to the one cluster, without doubt."
+        return "All rows are in the one cluster."
     agreed, between, noise = (
         answer[name] for name in ("agreed_rows", "rows_in_between", "noise_rows")
     )
+    votes = answer["votes_per_row"]
+    if votes < 2:
+        return (
+            "A row has one vote, which nothing can contradict: how stable the division is cannot "
+            "be told (run more replicas)."
+        )
+    if agreed == n_rows and votes < FEWEST_VOTES:
+        return f"All votes agree on every row, but they are few.{_caution(votes)}"
     if agreed == n_rows:
         return "All votes agree on every row, so the division is stable."
     some = f"{between:,} ({percent(between / n_rows)})" if between else "none"
@@ -89,6 +97,17 @@ def _how_sure(answer: dict[str, Any], n_rows: int) -> str:
         f"{percent(CLEAR_SHARE)} of the votes"
         + (f", {noise:,} of them in no cluster at all." if noise else ".")
         + " Votes tell how stable the division is, not how likely a row belongs to a group."
+        + _caution(votes)
+    )
+
+
+def _caution(votes: float) -> str:
+    """How little it says that so few votes agree on a row; empty if they are many enough."""
+    if votes >= FEWEST_VOTES:
+        return ""
+    return (
+        f" Where {votes:g} votes agree, up to {percent(possible_dissent(votes))} of others may not "
+        "(at 95%): run more replicas."
     )
 
 
@@ -97,6 +116,8 @@ def pair_sentence(answer: dict[str, Any]) -> str:
     pair = answer["worst_pair"]
     if pair is None:
         return "There is no second cluster to confuse it with."
+    if answer["votes_per_row"] < 2:
+        return "Nor can it be told which clusters are hard to tell apart."
     if pair["doubt"] == 0:
         return "No votes waver between any two clusters."
     first, second = pair["clusters"]

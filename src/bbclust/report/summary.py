@@ -184,6 +184,13 @@ def _shares(findings: Findings) -> list[float] | None:
     return [size / findings.n_rows for size in findings.count_rows().sizes.tolist()]
 
 
+def _votes_per_row(analysis: Analysis) -> float:
+    """Votes that half of the rows have at most."""
+    if analysis.is_training and analysis.whole is None:
+        return float(np.median(analysis.model.n_votes_))
+    return float(analysis.model.n_replicas_)  # all of them vote
+
+
 def _mean_entropy(analysis: Analysis, weights: Array | None) -> float:
     if analysis.whole is not None:
         return float(analysis.whole.entropies.sum() / analysis.whole.n_rows)
@@ -202,6 +209,7 @@ def _answer(
         "choice": _words_of_choice(analysis),
         "sizes": counts.sizes,
         "noise_rows": int((analysis.labels < 0).sum()),
+        "votes_per_row": _votes_per_row(analysis),
         "agreed_rows": counts.agreed_rows,
         "rows_in_between": counts.rows_in_between,
         "mean_entropy": _mean_entropy(analysis, weights),

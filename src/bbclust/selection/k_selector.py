@@ -330,6 +330,11 @@ class KSelector(
                 "The estimator's n_replicas='auto' would give every K another number of replicas: "
                 "give a number."
             )
+        if int(estimator.n_replicas) < 2:
+            raise ValueError(
+                "n_replicas=1 leaves nobody to disagree, and K is chosen by how much replicas "
+                "disagree: give 200."
+            )
         clusterer = estimator._clusterer()
         if not clusterer.takes_number:
             raise ValueError(

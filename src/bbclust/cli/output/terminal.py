@@ -32,8 +32,11 @@ def show_summary(summary: dict[str, Any], *, read: str) -> None:
 
 def _show_clusters(summary: dict[str, Any]) -> None:
     answer = summary["answer"]
-    say("", *_measure_lines(answer), indent=LABEL)
-    show_table("Clusters", *_cluster_rows(summary))
+    measures = _measure_lines(answer)
+    if measures:
+        say("", *measures, indent=LABEL)
+    if answer["n_clusters"] > 1:
+        show_table("Clusters", *_cluster_rows(summary))
     if summary["truth"] is not None:
         show_table(*_truth_rows(summary["truth"]))
     doubtful = [row for row in answer["most_uncertain"] if row["entropy"] > 0]
@@ -83,6 +86,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _measure_lines(answer: dict[str, Any]) -> list[str]:
+    if not _is_measured(answer):
+        return []
     error = answer["mean_entropy_se"]
     plus_minus = "" if error is None else f" +- {error:.3f}"
     lines = [
@@ -97,6 +102,11 @@ def _measure_lines(answer: dict[str, Any]) -> list[str]:
             f"{worst['verdict']}"
         )
     return lines
+
+
+def _is_measured(answer: dict[str, Any]) -> bool:
+    """Whether votes could be divided: among several clusters, by more than one replica."""
+    return bool(answer["n_clusters"] > 1 and answer["votes_per_row"] > 1)
 
 
 def _choice_rows(selection: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -114,13 +124,14 @@ def _choice_rows(selection: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple
 
 
 def _cluster_rows(summary: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    measured = _is_measured(summary["answer"])
     rows: list[tuple[str, ...]] = [
         (
             str(one["cluster"]),
             f"{one['size']:,}",
             percent(one["share"]),
-            "" if one["mean_entropy"] is None else f"{one['mean_entropy']:.3f}",
-            ", ".join(_telling(column) for column in one["profile"][:2]),
+            f"{one['mean_entropy']:.3f}" if measured and one["mean_entropy"] is not None else "",
+            ", ".join(_telling(column) for column in one["profile"][:2] if column["difference"]),
         )
         for one in summary["clusters"][:SIZES_SHOWN]
     ]
