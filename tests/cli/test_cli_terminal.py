@@ -1,6 +1,7 @@
 """What people see: on terminals of several widths, in pipes, and twice in the same files."""
 
 import fcntl
+import io
 import json
 import os
 import pty
@@ -15,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bbclust.cli.app import app
+from bbclust.cli.output.errors import CommandError, one_sentence
 from bbclust.datasets import load_iris
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -26,7 +28,7 @@ def run(*arguments):
 
 
 def on_a_terminal(*arguments, columns, cwd):
-    """What a command writes to a terminal of so many columns: its answer, and its progress."""
+    """What a command writes to a terminal of so many columns."""
     ours, theirs = pty.openpty()
     messages, end = os.pipe()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
@@ -134,6 +136,21 @@ def test_sentences_are_broken_between_words_on_a_terminal(table, tmp_path, colum
     sentence = piped.splitlines()[0]
     assert len(sentence) > 60
     assert sentence in " ".join(shown.split("\n\n")[0].split())
+
+
+def test_an_error_is_broken_between_words_on_a_terminal(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    sentence = "table.csv: row 6, column 'b' has no number: correct it, or leave such rows out."
+    with pytest.raises(SystemExit), one_sentence():
+        raise CommandError(sentence)
+    lines = sys.stderr.getvalue().splitlines()
+    assert max(map(len, lines)) <= 40
+    assert " ".join(lines) == f"bbclust: {sentence}"
 
 
 def test_a_bar_shows_one_time(tmp_path):

@@ -371,6 +371,11 @@ def test_as_many_votes_as_tell_a_clear_row_from_one_in_between_need_no_caution()
     assert answer_sentences(enough, 100)[-2].endswith("so the division is stable.")
 
 
+def test_no_row_is_said_in_words():
+    said = answer_sentences(answer_of(agreed_rows=0), 100)[-2]
+    assert said.startswith("On no row do all votes agree; 1 (1%) lies in between")
+
+
 def test_nearly_all_rows_are_not_said_to_be_all():
     nearly = answer_of(agreed_rows=19_913, rows_in_between=3)
     assert "19,913 of the rows (99.6%); 3 (0.01%) lie" in answer_sentences(nearly, 20_000)[-2]

@@ -123,6 +123,9 @@ KRange = Annotated[
         help="Numbers of clusters to choose from: 2:10, or 2,4,6, or auto; a single one is taken.",
     ),
 ]
+SeveralK = Annotated[
+    str, _method("--k", metavar="K", help="Numbers of clusters to compare: 2:10, or 2,4,6.")
+]
 SingleK = Annotated[int, _method("--k", help="Number of clusters.", show_default=False)]
 Replicas = Annotated[int, _method("--n-replicas", min=1, help="Replicas, B.")]
 NInit = Annotated[int | None, _method("--n-init", min=0, help="k-means++ starts per replica.")]

@@ -91,8 +91,9 @@ def _how_sure(answer: dict[str, Any], n_rows: int) -> str:
     if agreed == n_rows:
         return "All votes agree on every row, so the division is stable."
     some = f"{between:,} ({percent(between / n_rows)})" if between else "none"
+    all_agree = f"All votes agree on {agreed:,} of the rows ({percent(agreed / n_rows)})"
     return (
-        f"All votes agree on {agreed:,} of the rows ({percent(agreed / n_rows)}); "
+        f"{all_agree if agreed else 'On no row do all votes agree'}; "
         f"{some} {'lies' if between <= 1 else 'lie'} in between, where no cluster has "
         f"{percent(CLEAR_SHARE)} of the votes"
         + (f", {noise:,} of them in no cluster at all." if noise else ".")

@@ -22,7 +22,7 @@ from bbclust.cli.settings import Method
 
 def compare(
     table: TableOptions,
-    k: o.KRange = "2:10",
+    k: o.SeveralK = "2:10",
     seed: o.Seed = 0,
     jobs: o.Jobs = -1,
     out: o.OutFile = None,

@@ -11,6 +11,7 @@ from inspect import signature
 from typing import Any
 
 from bbclust.cli.output.advice import followable, offering, translate
+from bbclust.cli.output.wrapping import fit_line
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130  # what shells give for SIGINT
@@ -94,7 +95,8 @@ def _uncapitalised(sentence: str) -> str:
 
 
 def _leave(sentence: str, code: int) -> None:
-    print(f"bbclust: {printable(' '.join(sentence.split()))}", file=sys.stderr)
+    line = f"bbclust: {printable(' '.join(sentence.split()))}"
+    print(fit_line(line, sys.stderr), file=sys.stderr)
     sys.exit(code)
 
 

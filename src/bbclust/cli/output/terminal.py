@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from shutil import get_terminal_size
-from textwrap import wrap
 from typing import Any
 
 from bbclust.cli.output.errors import printable
+from bbclust.cli.output.wrapping import fit_line
 from bbclust.percentages import percent
 
 SHARES_SHOWN = 3
@@ -180,25 +179,7 @@ def say(*lines: str, indent: int = 0) -> None:
     pipe gets them as they are.
     """
     for line in map(printable, lines):
-        print(fill(line, get_terminal_size().columns, indent) if sys.stdout.isatty() else line)
-
-
-def fill(line: str, width: int, indent: int = 0) -> str:
-    """A line in as many as the width asks for, broken between words.
-
-    Examples
-    --------
-    >>> from bbclust.cli.output.terminal import fill
-    >>> print(fill("Clustered    sepal length, sepal width, petal length", 40, indent=13))
-    Clustered    sepal length, sepal width,
-                 petal length
-    """
-    if len(line) <= width:
-        return line
-    start, rest = line[:indent], line[indent:]
-    room = max(width - indent, 20)
-    parts = wrap(rest, room, break_long_words=False, break_on_hyphens=False)
-    return start + f"\n{' ' * indent}".join(parts)
+        print(fit_line(line, sys.stdout, indent))
 
 
 def show_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
