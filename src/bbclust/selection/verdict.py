@@ -100,8 +100,6 @@ class KVerdict:
         """Whether a cut through a cluster leaves at most half the doubt of the worst pair.
 
         Then clusters fall into parts that are easier to tell apart than the clusters themselves.
-        Of 47 tables with K up to 10, the largest K was so in 10 of the 11 of 14 to 30 blobs where
-        it was not chosen, and in one of the 32 of 1 to 5 clusters, a skewed cloud.
         """
         ratio = self.cut_ratio
         return self.kind != "held" and ratio is not None and ratio >= 1 / HOLDS

@@ -20,9 +20,11 @@ _PARAMETERS = (
     *("min_confidence", "memory_limit"),
 )
 _PARAMETER = re.compile(
-    rf"(?<![\w.'\"-])({'|'.join(_PARAMETERS)})(?:=('[^']*'|\"[^\"]*\"|[^\s,:;()]*[^\s,:;().]))?"
+    rf"(?<![\w.'\"-])({'|'.join(_PARAMETERS)})"
+    r"(?:=('[^']*'|\"[^\"]*\"|range\(\d+, \d+\)|[^\s,:;()]*[^\s,:;().]))?"
     r"(?![\w'\"])"
 )
+_RANGE = re.compile(r"range\((?P<first>\d+), (?P<end>\d+)\)")
 _OPTION = re.compile(r"(?<![\w'\"-])--([a-z][a-z-]*)")
 _TABLE = re.compile(r"(?<!['\"\w])X(?= (?:has|holds|is)\b)|(?<= of )X(?!['\"\w])")
 
@@ -68,6 +70,8 @@ def speak_of_options(sentence: str, offered: Collection[str] | None) -> str:
     'Memberships are coarse: raise --n-replicas.'
     >>> speak_of_options("n_clusters=9 is more than the 4 distinct rows of X.", {"k"})
     '--k 9 is more than the 4 distinct rows of the table.'
+    >>> speak_of_options("More may fit: try k_range=range(2, 101).", None)
+    'More may fit: try --k 2:100.'
     """
     said = _PARAMETER.sub(_as_option, sentence)
     said = re.sub(r"leave (--[a-z-]+) None\b", r"leave \1 out", said)
@@ -104,4 +108,9 @@ def _offers(offered: Collection[str], option: str) -> bool:
 def _as_option(match: re.Match[str]) -> str:
     name, value = match[1], match[2]
     option = f"--{_OTHER_NAMES.get(name, name).replace('_', '-')}"
-    return option if value is None else f"{option} {value.strip(chr(39) + chr(34))}"
+    if value is None:
+        return option
+    numbers = _RANGE.fullmatch(value)
+    if numbers is not None:
+        return f"{option} {numbers['first']}:{int(numbers['end']) - 1}"
+    return f"{option} {value.strip(chr(39) + chr(34))}"

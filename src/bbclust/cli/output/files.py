@@ -17,7 +17,7 @@ from bbclust.cli.input.categories import CategoryCoding
 from bbclust.cli.input.rows import Rows
 from bbclust.cli.input.scaling import Scaling
 from bbclust.cli.input.training import TrainingTable
-from bbclust.cli.output.choice_words import name_options
+from bbclust.cli.output.advice import translate
 from bbclust.cli.output.results import (
     assignments_of,
     can_report,
@@ -157,11 +157,19 @@ def write_files(directory: Path, results: Results) -> dict[str, Any]:
     wanted = [file for file in OUTPUT_FILES if file.when.holds(results)]
     findings = replace(results.findings, files={file.name: file.holds for file in wanted})
     summary = summarize(findings)
-    summary["answer"] = name_options(summary["answer"])
+    _speak_of_options(summary["answer"])
     results = replace(results, findings=findings, summary=summary)
     for file in wanted:
         file.write(directory / file.name, results)
     return results.summary
+
+
+def _speak_of_options(answer: dict[str, Any]) -> None:
+    """Say how to try other numbers of clusters in the words of the command."""
+    answer["sentences"] = [translate(sentence) for sentence in answer["sentences"]]
+    choice = answer.get("choice")
+    if choice is not None:
+        choice["doubts"] = translate(choice["doubts"])
 
 
 def foreign_files(directory: Path) -> list[str]:
