@@ -101,4 +101,7 @@ void def_on_stream(nb::module_& m, const char* name, void (*body)(Key, More...),
 void bind_kernels_of_float(nb::module_& m);
 void bind_kernels_of_double(nb::module_& m);
 
+// Binds those of rows with missing values.
+void bind_missing(nb::module_& m);
+
 }  // namespace bbclust

@@ -67,6 +67,7 @@ NB_MODULE(BBCLUST_MODULE, m) {
 
     bind_kernels_of_float(m);
     bind_kernels_of_double(m);
+    bind_missing(m);
 
     def_on_stream(m, "random_words", &random_words, as_is("words"));
     m.def("standard_gammas", &standard_gammas, "seed"_a, "stage"_a, "replica"_a, "shape"_a,

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "gammas.hpp"
+#include "missing.hpp"
 #include "mixtures.hpp"
 #include "normals.hpp"
 #include "panels.hpp"
@@ -43,6 +45,7 @@ struct DrawPlan {
     std::int64_t n_whole = 0;                   // rows of the whole table, n unless some are elsewhere
     const std::int64_t* row_numbers = nullptr;  // (n,), ascending; null when all rows are here
     Mixture<T> mixture;
+    const MissingModel* missing = nullptr;  // null when no value is
 
     double shape() const {  // (n + k) / m of Algorithm 1, step 4
         return static_cast<double>(n_whole) / (1.0 - prior_weight) / static_cast<double>(n_draws);
@@ -72,10 +75,12 @@ class Drawer {
 public:
     explicit Drawer(const DrawPlan<T>& plan) : plan_(plan) {
         std::fill_n(places_, stretch, std::int32_t(-1));
+        if (plan.missing) completed_.emplace(plan);
     }
 
     // `given`: this replica's draws from F0, or null to draw from the mixture.
     void draw(std::int64_t replica, const T* given, const StopFlag& stop, Replica<T>& out) {
+        if (completed_) completed_->replica = replica;
         if (plan_.resampling == Resampling::rubin) weigh_all_rows(replica, stop, out);
         else draw_points(replica, given, stop, out);
         out.row.resize(out.panels.n);
@@ -97,7 +102,7 @@ private:
             if (plan_.row_weights) gammas.next(n, plan_.row_weights + start, weights);
             else gammas.next(n, 1.0, weights);
             for (std::int64_t i = 0; i < n; ++i) add(start + i, weights[i], out);
-            rows_.put(start, n, [&](std::int64_t i) { return row(start + i); }, out.panels);
+            put_rows(start, n, [&](std::int64_t i) { return start + i; }, out);
             total_ += sum_of(weights, static_cast<int>(n));
         }
     }
@@ -196,9 +201,41 @@ private:
             add(one.row, one.weight, out);
         }
         for (const DrawnRow& one : drawn) places_[one.row - begin] = -1;
-        rows_.put(first, out.panels.n - first, [&](std::int64_t i) { return row(out.row[first + i]); },
-                  out.panels);
+        put_rows(first, out.panels.n - first, [&](std::int64_t i) { return out.row[first + i]; }, out);
     }
+
+    // number(i) is the i-th of some rows that become points; what they miss is drawn.
+    template <class Number>
+    void put_rows(std::int64_t first, std::int64_t count, Number&& number, Replica<T>& out) {
+        if (completed_)
+            rows_.put(first, count, [&](std::int64_t i) { return (*completed_)(number(i)); },
+                      out.panels);
+        else rows_.put(first, count, [&](std::int64_t i) { return row(number(i)); }, out.panels);
+    }
+
+    // Rows as they are in a replica, in turn in as many places as are looked at together.
+    struct CompletedRows {
+        const DrawPlan<T>& plan;
+        Completer<T> completer;
+        Buffer<T> values;  // (lanes, d)
+        std::int64_t replica = 0;
+        int next = 0;
+
+        explicit CompletedRows(const DrawPlan<T>& plan)
+            : plan(plan),
+              completer(*plan.missing),
+              values(static_cast<std::size_t>(lanes<T>) * plan.d) {}
+
+        const T* operator()(std::int64_t number) {
+            const T* row = plan.rows + number * plan.d;
+            const std::int32_t place = plan.missing->place(number);
+            if (place < 0) return row;
+            T* out = values.data() + static_cast<std::int64_t>(next) * plan.d;
+            next = (next + 1) % lanes<T>;
+            completer.complete(place, replica, row, out, 1);
+            return out;
+        }
+    };
 
     void add_given(const Draws& draws, const T* given, Replica<T>& out) {
         const std::int64_t first = out.panels.n;
@@ -320,6 +357,7 @@ private:
     const DrawPlan<T>& plan_;
     Draws draws_;
     RowsToPanels<T> rows_;
+    std::optional<CompletedRows> completed_;
     std::int32_t components_[chunk], sorted_[chunk];  // of draws from the prior
     std::vector<std::int32_t> ends_;
     Buffer<float> lanes_;  // (rank, W), normals of a block of draws

@@ -11,6 +11,7 @@
 #include "arrays.hpp"
 #include "draws.hpp"
 #include "kmeans.hpp"
+#include "missing_rows.hpp"
 #include "normals.hpp"
 #include "reference.hpp"
 #include "replicas.hpp"
@@ -41,7 +42,7 @@ void def_on_draws(nb::module_& m, const char* name, Result (*body)(DrawPlan<T>, 
                  MaybeIn<double, 1> row_cumulative, std::int64_t n_whole,
                  MaybeIn<std::int64_t, 1> row_numbers, In<double, 1> mixture_cumulative,
                  In<double, 2> mixture_means, In<double, 2> factor_rows,
-                 In<std::int64_t, 1> factor_offsets, More... more) {
+                 In<std::int64_t, 1> factor_offsets, std::optional<nb::tuple> missing, More... more) {
         DrawPlan<T> plan;
         plan.seed = seed;
         plan.resampling = static_cast<Resampling>(resampling);
@@ -59,11 +60,14 @@ void def_on_draws(nb::module_& m, const char* name, Result (*body)(DrawPlan<T>, 
         plan.mixture.cumulative = mixture_cumulative.data();
         plan.mixture.offsets = factor_offsets.data();
         plan.mixture.set_rows(mixture_means.data(), factor_rows.data(), extent(mixture_means, 1));
+        const MissingRows rows_with_gaps(missing);
+        plan.missing = rows_with_gaps.model();
         return body(std::move(plan), more...);
     },
           "seed"_a, "resampling"_a, "weighting"_a, "n_draws"_a, "prior_weight"_a, as_is("rows"),
           "row_weights"_a.none(), "row_cumulative"_a.none(), "n_whole"_a, "row_numbers"_a.none(),
-          "mixture_cumulative"_a, "mixture_means"_a, "factor_rows"_a, "factor_offsets"_a, names...);
+          "mixture_cumulative"_a, "mixture_means"_a, "factor_rows"_a, "factor_offsets"_a,
+          "missing"_a.none(), names...);
 }
 
 // Points, weights and rows.
@@ -178,10 +182,32 @@ nb::tuple kmeans(In<T, 2> rows, In<double, 1> weights, std::uint64_t seed, int n
 
 template <class T>
 void vote_by_centers_on_rows(In<T, 2> rows, In<double, 3> centers, In<std::uint8_t, 2> occupied,
-                             int n_threads, Out<std::int32_t, 2> votes /* IN, OUT */) {
+                             std::optional<nb::tuple> missing, std::int64_t first_replica, int n_threads,
+                             Out<std::int32_t, 2> votes /* IN, OUT */) {
+    const MissingRows incomplete(missing);
     without_gil([&](const InterruptCheck& interrupted) {
         vote_by_centers(rows.data(), length(rows), extent(rows, 1), centers.data(), occupied.data(),
-                        length(centers), extent(centers, 1), n_threads, interrupted, votes.data());
+                        length(centers), extent(centers, 1), n_threads, interrupted, votes.data(),
+                        incomplete.model(), first_replica);
+    });
+}
+
+// completed (n, d): the rows, with what they miss as it is in one replica.
+template <class T>
+void complete_rows(In<T, 2> rows, std::optional<nb::tuple> missing, std::int64_t replica,
+                   Out<T, 2> completed /* OUT */) {
+    const MissingRows incomplete(missing);
+    const std::int64_t d = extent(rows, 1);
+    interruptible(static_cast<double>(rows.size() * rows.shape(1)), [&](const StopFlag& stop) {
+        Completer<T> completer(*incomplete.model());
+        for (std::int64_t i = 0; i < length(rows); ++i) {
+            if (i % 64 == 0) stop.check();
+            const std::int32_t place = incomplete.model()->place(i);
+            const T* row = rows.data() + i * d;
+            T* out = completed.data() + i * d;
+            if (place >= 0) completer.complete(place, replica, row, out, 1);
+            else std::copy_n(row, d, out);
+        }
     });
 }
 
@@ -201,7 +227,9 @@ void bind_kernels(nb::module_& m) {
     m.def("kmeans", &kmeans<T>, as_is("rows"), "weights"_a, "seed"_a, "n_starts"_a, "max_iter"_a,
           "tolerance"_a, "n_threads"_a, as_is("centers"), as_is("labels"));
     m.def("vote_by_centers", &vote_by_centers_on_rows<T>, as_is("rows"), "centers"_a, "occupied"_a,
-          "n_threads"_a, as_is("votes"));
+          "missing"_a.none(), "first_replica"_a, "n_threads"_a, as_is("votes"));
+    m.def("complete_rows", &complete_rows<T>, as_is("rows"), "missing"_a, "replica"_a,
+          as_is("completed"));
 }
 
 }  // namespace bbclust

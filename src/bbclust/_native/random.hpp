@@ -27,7 +27,8 @@ enum class Stage : std::uint64_t {
     reference = 6,   // k-means++ of the reference partition
     evaluation = 7,  // the fixed sample of evaluation points
     prior = 8,       // numpy generators handed to priors written in Python
-    // 9 and above are used in Python only: see random_streams.py
+    missing = 19,    // missing values: a block for the component and the normals of a row, or more
+    // 9 to 18, 20 and above are used in Python only: see random_streams.py
 };
 
 // The last start, for a stream beside those of the starts that are counted from zero.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "alignment.hpp"
@@ -73,7 +74,12 @@ public:
           clusterer_(clusterer),
           evaluation_(evaluation),
           votes_(votes),
-          drawer_(plan.draws) {}
+          drawer_(plan.draws) {
+        if (!plan.draws.missing || !plan.vote_on_all) return;
+        evaluation_points_ = evaluation.points;
+        incomplete_.emplace(*plan.draws.missing, plan.draws.rows, plan.n_evaluation,
+                            [&](std::int64_t e) { return plan.evaluation_rows[e]; });
+    }
 
     // `replica` names the random streams, `b` is the place in the block.
     void compute(std::int64_t replica, std::int64_t b, const StopFlag& stop, const ReplicaResults& out) {
@@ -84,6 +90,7 @@ public:
         const T* given = plan_.given.points;
         if (given) given += plan_.given.offsets[b] * plan_.draws.d;
         drawer_.draw(replica, given, stop, replica_);
+        if (incomplete_) incomplete_->complete(replica, evaluation_points_);
         found_ = clusterer_.cluster(replica_.panels.view(), plan_.reference_centers,
                                     {plan_.draws.seed, static_cast<std::uint64_t>(replica)}, stop);
         out.margin[b] = align(stop);
@@ -128,8 +135,9 @@ private:
 
     void label_evaluation_points(const StopFlag& stop) {
         book_.set(found_.centers, occupied_.data(), plan_.K, plan_.draws.d);
-        evaluation_labels_.resize(evaluation_.points.padded());
-        for_nearest(evaluation_.points.view(), book_, stop,
+        const Panels<T>& points = incomplete_ ? evaluation_points_ : evaluation_.points;
+        evaluation_labels_.resize(points.padded());
+        for_nearest(points.view(), book_, stop,
                     [&](std::int64_t first, std::int64_t count, const T* labels) {
             std::copy_n(labels, count, evaluation_labels_.data() + first);
         });
@@ -203,6 +211,8 @@ private:
     std::int32_t* votes_;
     Buffer<std::int32_t> own_votes_;
     Drawer<T> drawer_;
+    std::optional<IncompletePoints<T>> incomplete_;  // of the evaluation points
+    Panels<T> evaluation_points_;                    // as they are in a replica, if some are incomplete
     Replica<T> replica_;
     Clustering<T> found_{};
     Aligner aligner_;
@@ -237,7 +247,7 @@ void run_replicas(const ReplicaPlan<T>& plan, const P& clusterer, std::int64_t f
     }
     if (plan.vote_on_all && plan.count_votes)  // one pass over the rows for all replicas
         vote_by_centers(plan.draws.rows, n, plan.draws.d, out.centers, out.occupied, count, plan.K,
-                        n_threads, interrupted, out.votes);
+                        n_threads, interrupted, out.votes, plan.draws.missing, first);
 }
 
 }  // namespace bbclust

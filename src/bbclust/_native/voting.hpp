@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "missing.hpp"
 #include "nearest.hpp"
 #include "panels.hpp"
 #include "parallel.hpp"
@@ -48,12 +50,45 @@ private:
     std::vector<std::uint8_t> counts_;  // (K, points)
 };
 
+// Points, some of which are incomplete rows: `missing` places them.
+template <class T>
+class IncompletePoints {
+public:
+    // number(i) is the row of the i-th point.
+    template <class Number>
+    IncompletePoints(const MissingModel& missing, const T* rows, std::int64_t n_points, Number&& number)
+        : completer_(missing), rows_(rows), d_(missing.plan.d) {
+        for (std::int64_t i = 0; i < n_points; ++i)
+            if (missing.place(number(i)) >= 0)
+                points_.push_back({i, number(i), missing.place(number(i))});
+    }
+
+    // Their values in one replica.
+    void complete(std::int64_t replica, Panels<T>& panels) {
+        for (const Point& one : points_)
+            completer_.complete(one.place, replica, rows_ + one.row * d_, panels.point(one.number),
+                                lanes<T>);
+    }
+
+private:
+    struct Point {
+        std::int64_t number, row;
+        std::int32_t place;
+    };
+
+    Completer<T> completer_;
+    const T* rows_;
+    int d_;
+    std::vector<Point> points_;
+};
+
 // votes (n, K), added to: every replica's centres vote on every point. Centres without points of
-// their own abstain.
+// their own abstain. What rows miss is drawn for each replica, counted from `first_replica`.
 template <class T>
 void vote_by_centers(const T* rows, std::int64_t n, int d, const double* centers,
                      const std::uint8_t* occupied, std::int64_t n_replicas, int K, int n_threads,
-                     const InterruptCheck& interrupted, std::int32_t* votes) {
+                     const InterruptCheck& interrupted, std::int32_t* votes,
+                     const MissingModel* missing = nullptr, std::int64_t first_replica = 0) {
     std::vector<Codebook<T>> books(n_replicas);
     for (std::int64_t b = 0; b < n_replicas; ++b)
         books[b].set(centers + b * K * d, occupied + b * K, K, d);
@@ -61,10 +96,14 @@ void vote_by_centers(const T* rows, std::int64_t n, int d, const double* centers
     StopFlag stop;
     parallel_for((n + block - 1) / block, n_threads, stop, interrupted, [&](std::int64_t job, int) {
         const std::int64_t begin = job * block, count = std::min(block, n - begin);
-        const Panels<T> points = make_panels(rows + begin * d, nullptr, count, d);
+        Panels<T> points = make_panels(rows + begin * d, nullptr, count, d);
+        std::optional<IncompletePoints<T>> incomplete;
+        if (missing)
+            incomplete.emplace(*missing, rows, count, [=](std::int64_t i) { return begin + i; });
         std::int32_t* here = votes + begin * K;
         ByteVotes bytes(block, std::min(K, 256));
         for (std::int64_t b = 0; b < n_replicas; ++b) {
+            if (incomplete) incomplete->complete(first_replica + b, points);
             for_nearest(points.view(), books[b], stop,
                         [&](std::int64_t first, std::int64_t n_labels, const T* labels) {
                 if (K <= 256) {

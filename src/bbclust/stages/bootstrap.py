@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bbclust._native import engine
+from bbclust.stages.missing_values import MissingDraws
 from bbclust.stages.random_streams import Stage, stream_generator
 from bbclust.stages.table import Array, Floats, Table, largest_distance
 
@@ -127,7 +128,11 @@ class Replica(NamedTuple):
 
 
 def draw_arguments(
-    table: Table, prior: Sampler | None, resampling: Resampling, seed: int
+    table: Table,
+    prior: Sampler | None,
+    resampling: Resampling,
+    seed: int,
+    missing: MissingDraws | None = None,
 ) -> dict[str, Any]:
     """Arguments of the engine that describe how replicas are drawn."""
     mixture = _engine_mixture(prior) if resampling.uses_prior else None
@@ -155,6 +160,7 @@ def draw_arguments(
         "mixture_means": mixture.means,
         "factor_rows": mixture.factor_rows,
         "factor_offsets": mixture.factor_offsets,
+        "missing": None if missing is None else missing.for_engine(table.center),
     }
 
 
@@ -219,12 +225,17 @@ def _check_reach(points: Array, spread: float, table: Table) -> None:
 
 
 def draw_replica(
-    table: Table, prior: Sampler | None, resampling: Resampling, seed: int, replica: int
+    table: Table,
+    prior: Sampler | None,
+    resampling: Resampling,
+    seed: int,
+    replica: int,
+    missing: MissingDraws | None = None,
 ) -> Replica:
     """One replica, centred like the table; weights sum to the number of draws."""
     given = draw_from_prior(table, prior, resampling, seed, range(replica, replica + 1))
     points, weights, rows = engine.draw_replica(
-        **draw_arguments(table, prior, resampling, seed),
+        **draw_arguments(table, prior, resampling, seed, missing),
         given=None if given is None else given.points,
         replica=replica,
     )

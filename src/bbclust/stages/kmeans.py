@@ -90,7 +90,7 @@ def cluster_reference(
         centers=centers,
         labels=labels,
     )
-    return _number_by_size(table, labels, centers, inertia=inertia, n_iter=n_iter)
+    return number_by_size(table, labels, centers, inertia=inertia, n_iter=n_iter)
 
 
 def partition_from_labels(table: Table, labels: npt.NDArray[np.int32]) -> Partition:
@@ -101,18 +101,32 @@ def partition_from_labels(table: Table, labels: npt.NDArray[np.int32]) -> Partit
     n_clusters = int(labels.max()) + 1
     weights = table.weights_or_ones() * (labels >= 0)
     codes = np.maximum(labels, 0)
-    mass = np.bincount(codes, weights=weights, minlength=n_clusters)
+    rows, masses = table.rows, np.bincount(codes, weights=weights)[:, None].astype(np.float64)
+    if table.incomplete is not None:
+        rows, masses = np.nan_to_num(table.rows), _observed_masses(table, weights, codes)
     sums = np.empty((n_clusters, table.d))
     for feature in range(table.d):
-        values = weights * table.rows[:, feature]
+        values = weights * rows[:, feature]
         sums[:, feature] = np.bincount(codes, weights=values, minlength=n_clusters)
-    centers = sums / mass[:, None]
-    distances = np.einsum("ij,ij->i", table.rows - centers[codes], table.rows - centers[codes])
+    centers = sums / masses
+    differences = table.rows - centers[codes]
+    if table.incomplete is not None:
+        differences = np.nan_to_num(differences)
+    distances = np.einsum("ij,ij->i", differences, differences)
     inertia = float(np.einsum("i,i->", weights, distances))
-    return _number_by_size(table, labels, centers, inertia=inertia, n_iter=0)
+    return number_by_size(table, labels, centers, inertia=inertia, n_iter=0)
 
 
-def _number_by_size(
+def _observed_masses(
+    table: Table, weights: npt.NDArray[np.float64], codes: npt.NDArray[np.int32]
+) -> npt.NDArray[np.float64]:
+    """Weight of the values that each cluster has of each column, at least something, (K, d)."""
+    observed = ~np.isnan(table.rows)
+    masses = [np.bincount(codes, weights=weights * column) for column in observed.T]
+    return np.maximum(np.stack(masses, axis=1), np.finfo(np.float64).tiny)
+
+
+def number_by_size(
     table: Table,
     labels: npt.NDArray[np.int32],
     centers: npt.NDArray[np.float64],
@@ -120,6 +134,7 @@ def _number_by_size(
     inertia: float,
     n_iter: int,
 ) -> Partition:
+    """A partition into clusters of centred rows, numbered by decreasing size."""
     n_clusters = len(centers)
     clustered = labels >= 0
     weights = None if table.weights is None else table.weights[clustered]

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 @unique
 class Stage(IntEnum):
-    """What a stream is used for; 1 to 8 are the numbers of ``_native/random.hpp``."""
+    """What a stream is used for; 1 to 8 and 19 are the numbers of ``_native/random.hpp``."""
 
     DRAWS = 1
     NORMALS = 2
@@ -36,6 +36,8 @@ class Stage(IntEnum):
     PRIOR_SKETCH = 16
     DISPLAY = 17
     REFERENCE_SAMPLE = 18
+    MISSING = 19
+    MISSING_STARTS = 20
 
 
 def root_seed(random_state: int | RandomState | None) -> int:

@@ -14,6 +14,48 @@ Floats = npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
+class Incomplete:
+    """Which values of which rows are missing.
+
+    Attributes
+    ----------
+    patterns : ndarray of shape (patterns, d), uint8
+        One where a value is missing.
+    place : ndarray of shape (n,), int32
+        Place of a row among the incomplete ones, -1 for complete rows.
+    pattern : ndarray of shape (incomplete rows,), int32
+    """
+
+    patterns: npt.NDArray[np.uint8]
+    place: npt.NDArray[np.int32]
+    pattern: npt.NDArray[np.int32]
+
+    @property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """Numbers of the incomplete rows, ascending."""
+        return np.flatnonzero(self.place >= 0)
+
+
+def has_missing(rows: Floats) -> bool:
+    """Whether any value is NaN; a sum is not only if none is."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isnan(rows.sum(dtype=np.float64))) and bool(np.isnan(rows).any())
+
+
+def find_incomplete(rows: Floats) -> Incomplete | None:
+    """Which values are missing (NaN); None if none is."""
+    if not has_missing(rows):
+        return None
+    missing = np.isnan(rows)
+    of_rows = np.flatnonzero(missing.any(axis=1))
+    packed, pattern = np.unique(np.packbits(missing[of_rows], axis=1), axis=0, return_inverse=True)
+    place = np.full(len(rows), -1, dtype=np.int32)
+    place[of_rows] = np.arange(len(of_rows), dtype=np.int32)
+    patterns = np.unpackbits(packed, axis=1, count=rows.shape[1])
+    return Incomplete(patterns, place, pattern.reshape(-1).astype(np.int32))
+
+
+@dataclass(frozen=True)
 class Table:
     """Rows to be clustered.
 
@@ -49,13 +91,21 @@ class Table:
     def weights_or_ones(self) -> Array:
         return np.ones(self.n) if self.weights is None else self.weights
 
+    @cached_property
+    def incomplete(self) -> Incomplete | None:
+        """Which values are missing; None if none is."""
+        return find_incomplete(self.rows)
+
     def original(self, rows: Any = slice(None)) -> Floats:
         """Rows as they were before centring, to a rounding."""
         return np.asarray((self.rows[rows] + self.center).astype(self.rows.dtype))
 
     @cached_property
     def mean_variance(self) -> float:
-        """Variance of a feature, averaged over features."""
+        """Variance of a feature, averaged over features; over what is observed."""
+        if self.incomplete is not None:
+            squares = np.square(self.rows, dtype=np.float64)
+            return float(observed_means(squares, self.weights).mean())
         if self.weights is None:
             total = np.einsum("ij,ij->", self.rows, self.rows, dtype=np.float64)
         else:
@@ -114,9 +164,15 @@ class WeightedRows:
             return False
         mine = self.in_table(X)
         others = X[:0] if self.positive_weight is None else X[~self.positive_weight]
-        rounding = 1e-6 * np.ptp(self.table.rows, axis=0)
-        same = (np.abs(self.table.original() - mine) <= rounding).all()
-        return bool(same and np.array_equal(self.zero_weight_rows, others))
+        rows = self.table.rows
+        rounding = 1e-6 * (np.nanmax(rows, axis=0) - np.nanmin(rows, axis=0))
+        missing = np.isnan(rows)
+        same = (np.abs(self.table.original() - mine) <= rounding) | missing
+        return bool(
+            same.all()
+            and np.array_equal(missing, np.isnan(mine))
+            and np.array_equal(self.zero_weight_rows, others, equal_nan=True)
+        )
 
     def rows(self, numbers: npt.NDArray[np.int64]) -> Floats:
         """Rows of X by their numbers, as they were before centring, to a rounding."""
@@ -132,15 +188,25 @@ class WeightedRows:
 
 
 def make_table(X: Floats, weights: Array | None = None) -> Table:
-    """Centre the rows of X.
+    """Centre the rows of X, on the mean of what is observed.
 
     ``einsum`` rather than ``@``: BLAS gives other bits for other numbers of threads.
     """
-    if weights is None:
+    if has_missing(X):
+        center = observed_means(X, weights)
+    elif weights is None:
         center = X.mean(axis=0, dtype=np.float64)
     else:
         center = np.einsum("i,ij->j", weights, X, dtype=np.float64) / weights.sum()
     return Table(rows=centered(X, center), center=center, weights=weights)
+
+
+def observed_means(X: Floats, weights: Array | None) -> Array:
+    """Mean of the values that each column has, shape (d,)."""
+    observed = ~np.isnan(X)
+    shares = observed * (1.0 if weights is None else weights[:, None])
+    sums = np.einsum("ij,ij->j", shares, np.where(observed, X, 0), dtype=np.float64)
+    return np.asarray(sums / shares.sum(axis=0))
 
 
 def largest_distance(dtype: Any, n_features: int) -> float:
@@ -154,7 +220,9 @@ def largest_distance(dtype: Any, n_features: int) -> float:
 
 
 def count_distinct_rows(rows: Floats, enough: int) -> int:
-    """Number of distinct rows, or some number of at least ``enough``."""
+    """Number of distinct rows, or some number of at least ``enough``; missing values are alike."""
+    if has_missing(rows):
+        rows = np.nan_to_num(rows)
     for some in (rows[: 4 * enough + 100], rows):
         distinct = len(np.unique(some, axis=0))
         if distinct >= enough:

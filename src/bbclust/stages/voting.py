@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from bbclust._native import engine
-from bbclust.stages.table import Floats
+from bbclust.stages.observed_kmeans import observed_lloyd
+from bbclust.stages.table import Floats, has_missing
 
 Array = npt.NDArray[np.float64]
 
@@ -45,20 +48,29 @@ def vote_by_centers(
     occupied: npt.NDArray[np.bool_],
     *,
     n_jobs: int = 1,
+    missing: tuple[Any, ...] | None = None,
+    first_replica: int = 0,
 ) -> npt.NDArray[np.int32]:
     """Every replica's centres vote on every row: nearest occupied centre, (n, K).
 
     ``centers`` (B, K, d) and ``rows`` (n, d) are in the same units; unoccupied centres abstain.
+    Incomplete rows are completed for each replica, see
+    :meth:`~bbclust.stages.missing_values.MissingDraws.for_engine`.
     """
     votes = np.zeros((len(rows), centers.shape[1]), dtype=np.int32)
     if len(rows) == 0:
         return votes
-    engine.vote_by_centers(rows, centers, occupied.view(np.uint8), n_jobs, votes)
+    engine.vote_by_centers(
+        rows, centers, occupied.view(np.uint8), missing, first_replica, n_jobs, votes
+    )
     return votes
 
 
 def nearest_center(rows: Floats, centers: Array) -> npt.NDArray[np.int32]:
-    """Index of the nearest centre of each row."""
+    """Index of the nearest centre of each row, over the columns that it has."""
+    if has_missing(rows):
+        observed = rows.astype(np.float64)
+        return observed_lloyd(observed, np.ones(len(rows)), centers, max_iter=0).labels
     occupied = np.ones((1, len(centers)), dtype=np.bool_)
     votes = vote_by_centers(rows, centers[None], occupied)
     return np.asarray(votes.argmax(axis=1), dtype=np.int32)

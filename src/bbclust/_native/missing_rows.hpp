@@ -1,0 +1,68 @@
+// Rows with missing values as Python describes them: a tuple of arrays, or None.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "arrays.hpp"
+#include "missing.hpp"
+
+namespace bbclust {
+
+// Keeps the arrays for as long as the model is used.
+class MissingRows {
+public:
+    explicit MissingRows(const std::optional<nb::tuple>& given) {
+        if (!given) return;
+        kept_.emplace(*given);
+        model_.emplace(kept_->plan());
+    }
+
+    const MissingModel* model() const { return model_ ? &*model_ : nullptr; }
+
+private:
+    struct Arrays {
+        std::uint64_t seed, purpose;
+        In<double, 2> means;
+        In<double, 3> covariances;
+        In<std::uint8_t, 2> patterns;
+        In<std::int32_t, 1> place, pattern;
+        In<double, 2> cumulative;
+        In<std::uint64_t, 1> first_block;
+        std::int64_t room;
+
+        explicit Arrays(const nb::tuple& given)
+            : seed(nb::cast<std::uint64_t>(given[0])),
+              purpose(nb::cast<std::uint64_t>(given[1])),
+              means(nb::cast<In<double, 2>>(given[2])),
+              covariances(nb::cast<In<double, 3>>(given[3])),
+              patterns(nb::cast<In<std::uint8_t, 2>>(given[4])),
+              place(nb::cast<In<std::int32_t, 1>>(given[5])),
+              pattern(nb::cast<In<std::int32_t, 1>>(given[6])),
+              cumulative(nb::cast<In<double, 2>>(given[7])),
+              first_block(nb::cast<In<std::uint64_t, 1>>(given[8])),
+              room(nb::cast<std::int64_t>(given[9])) {}
+
+        MissingPlan plan() const {
+            return {seed,
+                    purpose,
+                    extent(means, 1),
+                    extent(means, 0),
+                    means.data(),
+                    covariances.data(),
+                    patterns.data(),
+                    length(patterns),
+                    place.data(),
+                    pattern.data(),
+                    cumulative.data(),
+                    first_block.data(),
+                    room};
+        }
+    };
+
+    std::optional<Arrays> kept_;
+    std::optional<MissingModel> model_;
+};
+
+}  // namespace bbclust
