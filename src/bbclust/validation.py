@@ -134,8 +134,13 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     return value
 
 
-def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Floats:
-    """X as finite float32 or float64 in C order, with scikit-learn's own bookkeeping."""
+def check_table(
+    estimator: BaseEstimator, X: Any, *, reset: bool, allow_missing: bool = False
+) -> Floats:
+    """X as finite float32 or float64 in C order, with scikit-learn's own bookkeeping.
+
+    With ``allow_missing`` a value may be NaN, but not all of a row.
+    """
     dtype = dtype_of_frame(X)
     try:
         rows: Floats = validate_data(
@@ -154,7 +159,11 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Floats:
                 "leave that column out or encode it as numbers."
             ) from None
         raise
-    _refuse_missing(estimator, rows)
+    if allow_missing:
+        _refuse_infinite(estimator, rows)
+        _refuse_empty_rows(rows)
+    else:
+        _refuse_missing(estimator, rows)
     return rows
 
 
@@ -187,9 +196,44 @@ def _refuse_missing(estimator: BaseEstimator, rows: Floats) -> None:
         return
     row, column = (int(index) for index in np.argwhere(~finite)[0])
     what = "NaN" if np.isnan(rows[row, column]) else "infinity (inf)"
-    names = getattr(estimator, "feature_names_in_", None)
-    where = f"column {column}" if names is None else f"column {names[column]!r}"
+    where = name_column(estimator, column)
     raise ValueError(f"X holds {what} in row {row}, {where}: drop or fill such rows first.")
+
+
+def _refuse_infinite(estimator: BaseEstimator, rows: Floats) -> None:
+    infinite = np.isinf(rows)
+    if infinite.any():
+        row, column = (int(index) for index in np.argwhere(infinite)[0])
+        where = name_column(estimator, column)
+        raise ValueError(
+            f"X holds infinity (inf) in row {row}, {where}: only NaN counts as a missing value."
+        )
+
+
+def _refuse_empty_rows(rows: Floats) -> None:
+    empty = np.isnan(rows).all(axis=1)
+    if empty.any():
+        raise ValueError(
+            f"Row {int(empty.argmax())} of X has no value at all, so nothing tells where it "
+            "belongs: drop such rows first."
+        )
+
+
+def refuse_empty_columns(estimator: BaseEstimator, rows: Floats) -> None:
+    """Every column needs a value in a row that counts."""
+    empty = np.isnan(rows).all(axis=0)
+    if empty.any():
+        where = name_column(estimator, int(empty.argmax()))
+        raise ValueError(
+            f"X has no value at all in {where} of the rows that count, so nothing tells what is "
+            "missing: leave that column out."
+        )
+
+
+def name_column(estimator: BaseEstimator, column: int) -> str:
+    """A column by its name, or by its number if the table has no names."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return f"column {column}" if names is None else f"column {names[column]!r}"
 
 
 def check_sample_weight(sample_weight: Any, n: int) -> npt.NDArray[np.float64] | None:
@@ -242,9 +286,9 @@ def check_pairs(pairs: Any, n: int) -> npt.NDArray[np.int64]:
 def check_spread(X: Floats, table: Table) -> None:
     """Refuse numbers whose squares the type cannot hold."""
     with np.errstate(over="ignore", invalid="ignore"):
-        largest = float(np.abs(table.rows).max())
+        largest = float(np.nanmax(np.abs(table.rows)))
         if not np.isfinite(largest):
-            largest = float(np.abs(X).max())
+            largest = float(np.nanmax(np.abs(X)))
     check_reach(largest, table.rows.dtype, table.d)
 
 

@@ -153,6 +153,7 @@ def test_has_no_parameters_of_a_prior():
     of_bbc = BBC().get_params()
     assert BagClust1().get_params().items() <= of_bbc.items()
     assert of_bbc.keys() - BagClust1().get_params().keys() == {
+        "missing",
         "prior",
         "prior_scale",
         "prior_weight",

@@ -124,8 +124,8 @@ class DaskBBC(OnCluster, BBC):
     Parameters
     ----------
     n_clusters, n_replicas, prior, prior_scale, prior_weight, resampling, n_draws, weighting, \
-votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbose
-        As those of :class:`~bbclust.BBC`.
+votes, clusterer, n_init, max_iter, tol, missing, mc_tol, callbacks, random_state, verbose
+        As those of :class:`~bbclust.BBC`; ``missing="draw"`` is refused.
     client : distributed.Client, optional
         The current client by default; if there is none, a cluster on this machine that is closed
         at the end.
@@ -154,6 +154,7 @@ votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbos
         n_init: int = 5,
         max_iter: int = 300,
         tol: float = 1e-4,
+        missing: str = "error",
         mc_tol: float = 0.01,
         callbacks: Callable[[int, int], None] | Iterable[Callable[[int, int], None]] | None = None,
         n_jobs: int | None = None,
@@ -177,6 +178,7 @@ votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbos
             n_init=n_init,
             max_iter=max_iter,
             tol=tol,
+            missing=missing,
             mc_tol=mc_tol,
             callbacks=callbacks,
             n_jobs=n_jobs,
@@ -389,6 +391,7 @@ votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbos
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        _refuse_missing(self)
         self._check_cluster_parameters()
         if self.block_size is not None:
             check.check_integer("block_size", self.block_size, minimum=1)
@@ -404,6 +407,13 @@ votes, clusterer, n_init, max_iter, tol, mc_tol, callbacks, random_state, verbos
     @classmethod
     def _saved_as(cls) -> type[BBC]:
         return BBC
+
+
+def _refuse_missing(estimator: BBC) -> None:
+    if estimator.missing == "draw":
+        raise ValueError(
+            "missing='draw' is not for Dask: fit BBC or KSelector, or fill missing values first."
+        )
 
 
 def _require_rows_in_memory(what: str, X: Any) -> None:
@@ -521,7 +531,9 @@ callbacks, random_state, verbose
 
     def _check_parameters(self, estimator: BBC) -> tuple[float, ...]:
         self._check_cluster_parameters()
-        return super()._check_parameters(estimator)
+        scales = super()._check_parameters(estimator)
+        _refuse_missing(estimator)
+        return scales
 
     def _read(self, executor: Any, X: Any, seed: int) -> tuple[Any, Floats]:
         if not is_dask_collection(X):

@@ -62,20 +62,23 @@ class Information:
 def variable_importances(X: Floats, shares: Array, weights: Array) -> VariableImportance:
     """Mutual information of every column of X (n, d) with the memberships ``shares`` (n, K).
 
-    ``weights`` (n,) are relative.
+    ``weights`` (n,) are relative. Of a column with missing values, the rows that have it count.
     """
     w = weights / weights.sum()
-    n_bins = bin_count(len(X))
-    each = [
-        mutual_information(bin_codes(X[:, feature], n_bins), shares, w)
-        for feature in range(X.shape[1])
-    ]
+    each = [_information_of_column(column, shares, w) for column in X.T]
     of_clusters = np.einsum("i,ik->k", w, shares)
     return VariableImportance(
         bits=np.array([one.bits for one in each]),
         se=np.array([one.se for one in each]),
         cluster_entropy=float(entr(of_clusters).sum() / math.log(2)),
     )
+
+
+def _information_of_column(values: Floats, shares: Array, weights: Array) -> Information:
+    seen = ~np.isnan(values)
+    if not seen.all():
+        values, shares, weights = values[seen], shares[seen], weights[seen] / weights[seen].sum()
+    return mutual_information(bin_codes(values, bin_count(len(values))), shares, weights)
 
 
 def bin_count(n: int) -> int:

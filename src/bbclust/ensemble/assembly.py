@@ -7,17 +7,26 @@ reference partition is found by the plan's clusterer.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from bbclust.ensemble.job import Clusterer, Plan
-from bbclust.priors import ElicitedPrior, PreparedPrior, Prior, prepare_scales
+from bbclust.ensemble.job import Clusterer, MissingValues, Plan
+from bbclust.priors import ElicitedPrior, PreparedPrior, Prior, needs_rows, prepare_scales
+from bbclust.priors.covariances import ClusterMoments
 from bbclust.stages.bootstrap import Resampling
 from bbclust.stages.kmeans import Partition
+from bbclust.stages.missing_values import (
+    OF_PRIOR,
+    MissingDraws,
+    complete_rows,
+    draws_by_number,
+    elicit_model,
+)
 from bbclust.stages.random_streams import Stage, fixed_sample
+from bbclust.stages.table import Table
 
 MAX_EVALUATION_POINTS = 4096
 
@@ -34,6 +43,7 @@ class ReplicaSettings:
         omega; 0 for a bootstrap without a prior.
     weighting : {"weights", "resample"}
     prior : Prior
+    missing : {"error", "draw"}
     """
 
     clusterer: Clusterer
@@ -41,6 +51,7 @@ class ReplicaSettings:
     prior_weight: float
     weighting: str
     prior: Prior
+    missing: str = "error"
 
     @property
     def uses_prior(self) -> bool:
@@ -48,7 +59,13 @@ class ReplicaSettings:
 
 
 def make_settings(
-    clusterer: Clusterer, *, resampling: str, prior_weight: float, weighting: str, prior: Any = None
+    clusterer: Clusterer,
+    *,
+    resampling: str,
+    prior_weight: float,
+    weighting: str,
+    prior: Any = None,
+    missing: str = "error",
 ) -> ReplicaSettings:
     """Settings of replicas; a clusterer that takes no weights gets the second resampling."""
     return ReplicaSettings(
@@ -57,6 +74,7 @@ def make_settings(
         prior_weight=float(prior_weight) if resampling == "proper" else 0.0,
         weighting=weighting if clusterer.takes_weights else "resample",
         prior=ElicitedPrior() if prior is None else prior,
+        missing=missing,
     )
 
 
@@ -104,6 +122,56 @@ def cluster_order(
         return None
     order: npt.NDArray[np.integer[Any]] = number_clusters(reference)
     return order
+
+
+class Described(NamedTuple):
+    """A reference partition, and how incomplete rows are completed by it."""
+
+    reference: Partition
+    missing: MissingValues | None
+
+
+def describe_missing(
+    settings: ReplicaSettings,
+    table: Table,
+    reference: Partition,
+    seed: int,
+    *,
+    draws: MissingDraws | None = None,
+    n_jobs: int = 1,
+) -> Described:
+    """What missing values are drawn from; the centres are then the means of that model.
+
+    A table without missing values keeps its centres: other rows may still be incomplete. If
+    ``draws`` are given, replicas complete the rows by these.
+    """
+    if settings.missing != "draw":
+        return Described(reference, None)
+    model, covariances = elicit_model(table, reference, n_jobs=n_jobs)
+    if draws is None:
+        draws = draws_by_number(model, table, seed, n_jobs=n_jobs)
+    if draws is not None:
+        reference = replace(reference, centers=model.means)
+    return Described(reference, MissingValues(model, covariances, draws))
+
+
+def rows_for_prior(
+    settings: ReplicaSettings,
+    table: Table,
+    rows: Any,
+    reference: Partition,
+    missing: MissingValues | None,
+) -> Any:
+    """What F0 is read off: the rows or, if values are missing, moments that these do not shrink.
+
+    A prior that needs rows gets completed ones.
+    """
+    if missing is None or missing.draws is None:
+        return rows
+    if not needs_rows(settings.prior):
+        return ClusterMoments(reference.shares * table.n, missing.covariances)
+    draws = replace(missing.draws, purpose=OF_PRIOR)
+    return replace(table, rows=complete_rows(table.rows, table.center, draws)).original()
 
 
 def prepare_priors(

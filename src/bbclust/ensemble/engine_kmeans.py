@@ -11,6 +11,8 @@ from bbclust.ensemble.job import Job, Reference, Replicas
 from bbclust.ensemble.predictors import CenterPredictors
 from bbclust.stages.bootstrap import draw_arguments, draw_from_prior
 from bbclust.stages.kmeans import cluster_reference
+from bbclust.stages.missing_values import MissingDraws
+from bbclust.stages.observed_kmeans import cluster_observed
 from bbclust.stages.table import Table
 
 # Multiplications after which a block reports back; about a second on one core.
@@ -39,6 +41,7 @@ class EngineKMeans:
     takes_number = True
     predicts = True
     finds_noise = False
+    completes_rows = True
 
     def identity(self) -> str:
         """The class: one that inherits may cluster otherwise."""
@@ -51,9 +54,10 @@ class EngineKMeans:
     def find_reference(
         self, table: Table, n_clusters: int, seed: int, *, n_jobs: int = 1
     ) -> Reference:
-        """The best of many starts."""
+        """The best of many starts, on what is observed if values are missing."""
+        cluster = cluster_reference if table.incomplete is None else cluster_observed
         return Reference(
-            cluster_reference(
+            cluster(
                 table,
                 n_clusters,
                 seed,
@@ -95,7 +99,7 @@ class EngineKMeans:
             abstained=np.zeros(count, dtype=np.int64),
         )
         engine.run_replicas(
-            **draw_arguments(table, job.prior, plan.resampling, plan.seed),
+            **draw_arguments(table, job.prior, plan.resampling, plan.seed, _draws(job)),
             given=None if given is None else given.points,
             given_offsets=None if given is None else given.offsets,
             reference_centers=reference.centers - table.center,
@@ -128,4 +132,14 @@ class EngineKMeans:
 
     def predictors(self, job: Job, replicas: Replicas) -> CenterPredictors:
         """The replicas' centres."""
-        return CenterPredictors(replicas.centers, replicas.occupied, job.table.center)
+        return CenterPredictors(
+            replicas.centers,
+            replicas.occupied,
+            job.table.center,
+            missing=None if job.missing is None else job.missing.model,
+            seed=job.plan.seed,
+        )
+
+
+def _draws(job: Job) -> MissingDraws | None:
+    return None if job.missing is None else job.missing.draws

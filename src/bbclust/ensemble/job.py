@@ -17,7 +17,8 @@ from bbclust.ensemble.predictors import AlignedModel, ReplicaPredictors
 from bbclust.priors import PreparedPrior
 from bbclust.stages.bootstrap import Resampling
 from bbclust.stages.kmeans import Partition
-from bbclust.stages.table import Table
+from bbclust.stages.missing_values import MissingDraws, MissingModel, complete_rows
+from bbclust.stages.table import Floats, Table
 
 
 class Reference(NamedTuple):
@@ -32,7 +33,8 @@ class Clusterer(Protocol):
 
     The engine's k-means (:mod:`bbclust.ensemble.engine_kmeans`) and any clusterer of scikit-learn
     (:mod:`bbclust.ensemble.custom_clusterer`) stand behind it. An object with these names, given as
-    ``BBC(clusterer=...)``, is used as it is.
+    ``BBC(clusterer=...)``, is used as it is. One with ``completes_rows = True`` clusters tables
+    with missing values, and draws these in every replica (``Job.missing``).
 
     Attributes
     ----------
@@ -108,13 +110,38 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class MissingValues:
+    """How incomplete rows are completed.
+
+    Attributes
+    ----------
+    model : MissingModel
+    covariances : ndarray of shape (K, d, d)
+        Of the clusters, as their own rows speak for them.
+    draws : MissingDraws or None
+        Those of the table's rows; None if all are complete.
+    """
+
+    model: MissingModel
+    covariances: npt.NDArray[np.float64]
+    draws: MissingDraws | None
+
+
+@dataclass(frozen=True)
 class Job:
-    """Everything that replicas depend on."""
+    """Everything that replicas depend on; ``missing`` is None where no value may be missing."""
 
     table: Table
     reference: Partition
     prior: PreparedPrior | None
     plan: Plan
+    missing: MissingValues | None = None
+
+    def completed_rows(self) -> Floats:
+        """The table's rows as they were before centring, with what they miss as in replica 0."""
+        draws = None if self.missing is None else self.missing.draws
+        rows = complete_rows(self.table.rows, self.table.center, draws)
+        return replace(self.table, rows=rows).original()
 
     @property
     def n_clusters(self) -> int:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from bbclust.stages.missing_values import MissingModel, draws_by_content
 from bbclust.stages.table import Floats, centered
 from bbclust.stages.voting import vote_by_centers
 
@@ -41,24 +42,48 @@ class CenterPredictors:
         False where a centre abstains.
     origin : ndarray of shape (d,)
         Subtracted from rows and centres first, so that float32 rows far from zero lose nothing.
+    missing : MissingModel or None
+        What each replica completes incomplete rows from; None if there may be none.
+    seed : int
+        Of these draws.
     """
 
     centers: npt.NDArray[np.float64]
     occupied: npt.NDArray[np.bool_]
     origin: npt.NDArray[np.float64]
+    missing: MissingModel | None = None
+    seed: int = 0
 
     def vote(self, X: Floats, *, n_jobs: int = 1) -> npt.NDArray[np.int32]:
         """Votes of all replicas, shape (n, K)."""
+        rows = centered(X, self.origin)
         return vote_by_centers(
-            centered(X, self.origin), self.centers - self.origin, self.occupied, n_jobs=n_jobs
+            rows,
+            self.centers - self.origin,
+            self.occupied,
+            n_jobs=n_jobs,
+            missing=self._draws(X, rows, n_jobs),
         )
 
     def labels(self, X: Floats) -> Iterator[npt.NDArray[np.int32]]:
         """Labels by one replica after the other, each of shape (n,); -1 where it abstains."""
         rows = centered(X, self.origin)
-        for centers, occupied in zip(self.centers, self.occupied, strict=True):
-            votes = vote_by_centers(rows, (centers - self.origin)[None], occupied[None])
+        missing = self._draws(X, rows)
+        for b, (centers, occupied) in enumerate(zip(self.centers, self.occupied, strict=True)):
+            votes = vote_by_centers(
+                rows,
+                (centers - self.origin)[None],
+                occupied[None],
+                missing=missing,
+                first_replica=b,
+            )
             yield np.where(votes.any(axis=1), votes.argmax(axis=1), -1).astype(np.int32)
+
+    def _draws(self, X: Floats, rows: Floats, n_jobs: int = 1) -> tuple[Any, ...] | None:
+        if self.missing is None:
+            return None
+        draws = draws_by_content(self.missing, X, rows, self.origin, self.seed, n_jobs=n_jobs)
+        return None if draws is None else draws.for_engine(self.origin)
 
 
 class AlignedModel(NamedTuple):

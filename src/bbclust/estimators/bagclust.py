@@ -96,6 +96,7 @@ class BagClust1(BBC):
     prior: Any = None
     prior_scale: float = 1.0
     prior_weight: float = 0.0
+    missing: str = "error"
     resampling: str = "efron"
     weighting: str = "weights"
 

@@ -131,10 +131,15 @@ class FittedEnsemble(
     def _vote_on(self, X: Any) -> Iterator[tuple[Floats, npt.NDArray[np.int32]]]:
         """Some rows after the other, few enough to stay in cache, and the votes on them."""
         check_is_fitted(self)
-        X = check.check_table(self, X, reset=False)
+        X = self._check_rows(X)
         for start in range(0, len(X), ROWS_AT_ONCE):
             rows = X[start : start + ROWS_AT_ONCE]
             yield rows, self._state.predictors.vote(rows, n_jobs=effective_n_jobs(self.n_jobs))
+
+    def _check_rows(self, X: Any) -> Floats:
+        """Rows other than those of ``fit``: incomplete ones where replicas complete them."""
+        completes = getattr(self._state.predictors, "missing", None) is not None
+        return check.check_table(self, X, reset=False, allow_missing=completes)
 
     def _shares(self, rows: Floats, votes: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
         if votes.any(axis=1).all():
@@ -197,7 +202,7 @@ class FittedEnsemble(
         200
         """
         check_is_fitted(self)
-        return self._state.predictors.labels(check.check_table(self, X, reset=False))
+        return self._state.predictors.labels(self._check_rows(X))
 
     def comembership(self, pairs: npt.ArrayLike) -> npt.NDArray[np.float64]:
         r"""How often two rows are in the same cluster, by the votes of all replicas.
@@ -296,7 +301,7 @@ class FittedEnsemble(
         count = n_prior_draws(reference.n_clusters, job.table.d)
         draws = job.prior.sample(count, stream_generator(job.plan.seed, Stage.PRIOR_SKETCH))
         return compare_with_prior(
-            job.table.original(clustered).astype(np.float64),
+            job.completed_rows()[clustered].astype(np.float64),
             reference.weights,
             reference.centers,
             self.cluster_centers_,
@@ -414,7 +419,7 @@ class FittedEnsemble(
         """
         if X is not None:
             shares = self.predict_proba(X)
-            others = check.check_table(self, X, reset=False)
+            others = self._check_rows(X)
             return variable_importances(others, shares, np.ones(len(others)))
         rows = self._rows_of_fit("variable_importance without X").rows
         shares, table = rows.in_table(self.memberships_), rows.table

@@ -16,9 +16,11 @@ from bbclust.ensemble.assembly import (
     MAX_EVALUATION_POINTS,
     ReplicaSettings,
     cluster_order,
+    describe_missing,
     make_plan,
     make_settings,
     prepare_priors,
+    rows_for_prior,
 )
 from bbclust.ensemble.custom_clusterer import as_clusterer
 from bbclust.ensemble.engine_kmeans import EngineKMeans
@@ -98,6 +100,12 @@ class BBC(CallbackSupport, FittedEnsemble):
     tol : float, default=1e-4
         Lloyd stops when the centres move less, in squared distance relative to the variance. In
         replicas of large tables it goes on until a shift is small beside what resampling does.
+    missing : {"error", "draw"}, default="error"
+        What to do with missing values (NaN). "error" refuses them. "draw" completes them anew in
+        every replica, from the cluster that the other values of the row point to and given these
+        (:mod:`bbclust.stages.missing_values` has the formula), so that a row is the more in doubt
+        the less is known of it. It is right where values are missing at random given those that
+        are there. For k-means alone; ``predict`` then takes rows with missing values too.
     mc_tol : float, default=0.01
         Precision for ``n_replicas="auto"``, in bits.
     callbacks : callable or list of callables, optional
@@ -138,7 +146,9 @@ class BBC(CallbackSupport, FittedEnsemble):
     membership_se_ : ndarray of shape (n, K)
         Posterior standard deviation of the memberships under Jeffreys' prior, made on demand.
     reference_labels_, reference_centers_ : ndarrays of shape (n,), (K, d)
-        The reference partition; -1 for rows that ``clusterer`` calls noise.
+        The reference partition; -1 for rows that ``clusterer`` calls noise. With missing values
+        it is that of lowest cost over the values that there are, and the centres are estimated by
+        EM.
     cluster_centers_ : ndarray of shape (K, d)
         Mean of the aligned replica centres.
     cluster_shares_ : ndarray of shape (K,)
@@ -208,6 +218,7 @@ class BBC(CallbackSupport, FittedEnsemble):
         n_init: int = 5,
         max_iter: int = 300,
         tol: float = 1e-4,
+        missing: str = "error",
         mc_tol: float = 0.01,
         callbacks: Callable[[int, int], None] | Iterable[Callable[[int, int], None]] | None = None,
         n_jobs: int | None = None,
@@ -227,6 +238,7 @@ class BBC(CallbackSupport, FittedEnsemble):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.missing = missing
         self.mc_tol = mc_tol
         self.callbacks = callbacks
         self.n_jobs = n_jobs
@@ -245,8 +257,8 @@ class BBC(CallbackSupport, FittedEnsemble):
         Parameters
         ----------
         X : array-like or data frame of shape (n, d)
-            Numbers without gaps. Columns are used as they are: scale them first if their units
-            differ.
+            Numbers, without NaN unless ``missing="draw"``. Columns are used as they are: scale them
+            first if their units differ.
         y : ignored
         sample_weight : array-like of shape (n,), optional
             Relative weights of the rows. Rows of weight zero take no part and get memberships by
@@ -294,8 +306,11 @@ class BBC(CallbackSupport, FittedEnsemble):
     ) -> list[str]:
         """Algorithm 3; sentences that the user should read."""
         with CallbackContext(self, "replicas", X) as callbacks:
-            X = check.check_table(self, X, reset=True)
-            rows = check.split_by_weight(X, check.check_sample_weight(sample_weight, len(X)))
+            X = check.check_table(self, X, reset=True, allow_missing=self.missing == "draw")
+            weights = check.check_sample_weight(sample_weight, len(X))
+            if self.missing == "draw":
+                check.refuse_empty_columns(self, X if weights is None else X[weights > 0])
+            rows = check.split_by_weight(X, weights)
             settings = self._settings()
             plan = make_plan(
                 settings,
@@ -308,18 +323,27 @@ class BBC(CallbackSupport, FittedEnsemble):
             # Algorithm 3, step 2: the reference partition
             reference, notices = self._find_reference(rows, plan, reference_labels)
             reference = reference.renumbered(cluster_order(settings, reference))
+            reference, missing = describe_missing(
+                settings, rows.table, reference, plan.seed, n_jobs=effective_n_jobs(self.n_jobs)
+            )
             # steps 3 to 6: F0
             scales = [float(self.prior_scale)]
-            (prior,) = prepare_priors(settings, rows.in_table(X), reference, scales)
+            of_prior = rows_for_prior(settings, rows.table, rows.in_table(X), reference, missing)
+            (prior,) = prepare_priors(settings, of_prior, reference, scales)
             # steps 7 to 13: replicas are drawn, clustered and aligned, and vote
-            job = Job(rows.table, reference, prior, plan)
+            job = Job(rows.table, reference, prior, plan, missing)
             replicas, trace = self._run(
                 partial(executor.run_blocks, job), partial(precision_of, job), callbacks
             )
             # steps 14 and 15: memberships and labels
             notices = (*notices, *self._publish(rows, job, replicas, trace))
-        of_prior = getattr(prior, "notice", None)
-        return [*notices] if of_prior is None else [*notices, of_prior]
+        notice = getattr(prior, "notice", None)
+        return [*notices] if notice is None else [*notices, notice]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "draw"
+        return tags
 
     def _check_parameters(self) -> None:
         check.check_integer("n_clusters", self.n_clusters, minimum=1, maximum=check.MAX_CLUSTERS)
@@ -353,7 +377,13 @@ class BBC(CallbackSupport, FittedEnsemble):
         check.check_number("mc_tol", self.mc_tol, above=0, why="it is a standard error in bits")
         if not (isinstance(self.tol, (int, float, np.number)) and self.tol >= 0):
             raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
+        check.check_choice("missing", self.missing, ("error", "draw"))
         clusterer = self._clusterer()
+        if self.missing == "draw" and not getattr(clusterer, "completes_rows", False):
+            raise ValueError(
+                f"missing='draw' is for k-means, and clusterer is {clusterer.name}: fill missing "
+                "values first, or leave clusterer=None."
+            )
         if self.votes == "all" and not clusterer.predicts:
             raise ValueError(
                 f"votes='all' needs a clusterer that can predict, and {clusterer.name} cannot: "
@@ -371,6 +401,7 @@ class BBC(CallbackSupport, FittedEnsemble):
             prior_weight=self.prior_weight,
             weighting=self.weighting,
             prior=self.prior,
+            missing=self.missing,
         )
 
     @contextmanager

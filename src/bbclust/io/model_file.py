@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -27,6 +27,7 @@ from bbclust.io.archive import (
 )
 from bbclust.priors import PlainData, StorablePrior
 from bbclust.priors.storage import is_storable, restore_prior, stored_kind
+from bbclust.stages.missing_values import MissingModel
 from bbclust.validation import MAX_CLUSTERS
 from bbclust.version import __version__
 
@@ -34,6 +35,7 @@ SCHEMA = 1
 PRECISIONS = ("float64", "float32")
 
 _PRIOR = "prior_"  # begins the names of its arrays
+_MISSING = "missing_"  # begins those of the model of missing values
 _UNNAMED_KIND = "GaussianMixture"  # the prior of a file that names no kind
 
 # Fitted attributes that are arrays: their type, and their shape in B replicas, K clusters,
@@ -153,6 +155,8 @@ def _to_archive(model: StoredModel, precision: str) -> Archive:
         "occupied": predictors.occupied,
         "origin": predictors.origin,
     }
+    if predictors.missing is not None:
+        arrays |= {_MISSING + name: v for name, v in vars(predictors.missing).items()}
     arrays |= {name: results[name] for name in RESULT_ARRAYS if name in results}
     details: dict[str, Any] = {}
     if is_storable(model.prior):
@@ -163,7 +167,7 @@ def _to_archive(model: StoredModel, precision: str) -> Archive:
     numbers = {
         name: kind(results[name]) for name, kind in RESULT_NUMBERS.items() if name in results
     }
-    header = {
+    header: dict[str, Any] = {
         "bbclust_version": __version__,
         "estimator": model.estimator,
         "parameters": {k: v for k, v in model.parameters.items() if k not in unstored},
@@ -177,6 +181,8 @@ def _to_archive(model: StoredModel, precision: str) -> Archive:
         header["worst_pair_"] = results["worst_pair_"]
     if details and details["kind"] != _UNNAMED_KIND:
         header["prior"] = details
+    if predictors.missing is not None:
+        header["missing_seed"] = predictors.seed
     if model.metadata:
         header["metadata"] = model.metadata
     return Archive("model", SCHEMA, header, arrays)
@@ -184,7 +190,7 @@ def _to_archive(model: StoredModel, precision: str) -> Archive:
 
 def _from_archive(archive: Archive) -> StoredModel:
     header, arrays = archive.header, dict(archive.arrays)
-    predictors = _predictors(arrays)
+    predictors = _with_missing(_predictors(arrays), header, arrays)
     _, K, d = predictors.centers.shape
     prior: StorablePrior | Unstored | None = _prior(header, arrays, d)
     kind = _text_or_none(header, "unstored_prior")
@@ -225,6 +231,27 @@ def _predictors(arrays: dict[str, npt.NDArray[Any]]) -> CenterPredictors:
         distances = centers - origin
     require(bool(np.isfinite(distances).all()), "its centres are not finite numbers")
     return CenterPredictors(centers, occupied, origin)
+
+
+def _with_missing(
+    predictors: CenterPredictors, header: Mapping[str, Any], arrays: dict[str, npt.NDArray[Any]]
+) -> CenterPredictors:
+    """With the model of missing values, if the file has one; its arrays are taken out."""
+    if "missing_seed" not in header:
+        return predictors
+    seed = header["missing_seed"]
+    require(type(seed) is int and 0 <= seed < 2**63, "its seed is not a number")
+    _, K, d = predictors.centers.shape
+    values = {}
+    for name, shape in {"weights": (K,), "means": (K, d), "covariances": (K, d, d)}.items():
+        require(_MISSING + name in arrays, "its model of missing values is not complete")
+        values[name] = arrays.pop(_MISSING + name)
+        check_array(values[name], "<f8", shape)
+        require(bool(np.isfinite(values[name]).all()), "its missing values are not finite")
+    require(bool((values["weights"] > 0).all()), "its missing values have impossible weights")
+    variances = np.diagonal(values["covariances"], axis1=1, axis2=2)
+    require(bool((variances >= 0).all()), "its missing values have impossible variances")
+    return replace(predictors, missing=MissingModel(**values), seed=seed)
 
 
 def _prior(
