@@ -27,6 +27,7 @@ from bbclust.stages.table import Floats
 from bbclust.version import RESULTS, __version__
 
 SCHEMA = 2  # raise it whenever Cell or Partition changes
+_DRAWN = "missing"  # what a fingerprint has only if missing values are drawn
 _UNREADABLE = ("data", "sample_weight", "random_state", "prior", "clusterer")
 
 
@@ -38,6 +39,9 @@ def fingerprint(
     ValueError, with half a sentence, if the prior or the clusterer cannot be compared.
     """
     replicas = settings.replicas
+    by_name = {**vars(replicas), **replicas.clusterer.parameters()}
+    if replicas.missing == "error":
+        del by_name[_DRAWN]  # as it was before there was a choice
     return {
         "results": str(RESULTS),
         "bbclust": __version__,
@@ -49,8 +53,7 @@ def fingerprint(
         "clusterer": digest(replicas.clusterer.identity()),
         "n_draws": str(settings.n_draws),
         "n_replicas": str(settings.n_replicas),
-        **{name: str(value) for name, value in vars(replicas).items() if name not in _UNREADABLE},
-        **{name: str(value) for name, value in replicas.clusterer.parameters().items()},
+        **{name: str(value) for name, value in by_name.items() if name not in _UNREADABLE},
     }
 
 
@@ -142,8 +145,9 @@ def _refuse_others(folder: Path, before: Mapping[str, Any], now: Mapping[str, st
         if before[name] != now[name]:
             values = f" ({before[name]} then, {now[name]} now)"
             differences.append(name if name in _UNREADABLE else name + values)
-    if differences or now.keys() != before.keys():
-        another = ", ".join(differences) or "clusterer"
+    odd = now.keys() ^ before.keys()
+    if differences or odd:
+        another = ", ".join(differences) or ("missing" if _DRAWN in odd else "clusterer")
         raise ValueError(f"The checkpoint in {folder} was made with another {another}: {afresh}")
 
 

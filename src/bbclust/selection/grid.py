@@ -15,12 +15,19 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from bbclust.ensemble.assembly import ReplicaSettings, make_plan, prepare_priors
-from bbclust.ensemble.job import Job, Plan
+from bbclust.ensemble.assembly import (
+    ReplicaSettings,
+    describe_missing,
+    make_plan,
+    prepare_priors,
+    rows_for_prior,
+)
+from bbclust.ensemble.job import Job, MissingValues, Plan
 from bbclust.ensemble.run import run_replicas
 from bbclust.priors import PreparedPrior
 from bbclust.stages.entropies import entropy, mean_pairwise_entropy, pair_doubts, worst_pair
 from bbclust.stages.kmeans import Partition
+from bbclust.stages.missing_values import MissingDraws
 from bbclust.stages.monte_carlo import (
     mean_entropy_influence,
     pair_doubt_influence,
@@ -54,6 +61,7 @@ class GridRequest(NamedTuple):
     title: str
     scales: tuple[float, ...] | None = None
     settings: GridSettings | None = None
+    missing: MissingDraws | None = None
 
 
 @dataclass(frozen=True)
@@ -201,13 +209,17 @@ class NoStore:
 
 @dataclass(frozen=True)
 class GridJob:
-    """A grid to be run: everything that its cells depend on, in every K the same."""
+    """A grid to be run: everything that its cells depend on, in every K the same.
+
+    ``missing`` says how replicas complete incomplete rows, if there are any.
+    """
 
     table: Table
     k_values: tuple[int, ...]
     prior_scales: tuple[float, ...]
     settings: GridSettings
     seed: int
+    missing: MissingDraws | None = None
 
     @cached_property
     def plan(self) -> Plan:
@@ -250,6 +262,7 @@ class CellTask:
     reference: Partition
     prior: PreparedPrior | None
     prior_scale: float
+    missing: MissingValues | None = None
 
     @property
     def name(self) -> str:
@@ -257,7 +270,7 @@ class CellTask:
 
     def run(self, job: GridJob, n_jobs: int = 1) -> Cell:
         return run_cell(
-            Job(job.table, self.reference, self.prior, job.plan),
+            Job(job.table, self.reference, self.prior, job.plan, self.missing),
             self.prior_scale,
             job.settings.n_replicas,
             n_jobs,
@@ -345,18 +358,24 @@ class GridUnderWay:
     def _cells_of(self, reference: Partition) -> list[GridTask]:
         """The cells of one K that are not there."""
         job = self.job
+        replicas = job.settings.replicas
         reference = replace(reference, weights=job.table.weights)
+        missing = None
+        if job.table.incomplete is not None:
+            reference, missing = describe_missing(
+                replicas, job.table, reference, job.seed, draws=job.missing
+            )
         n_clusters = reference.n_clusters
         self._references[n_clusters] = reference
         found = {scale: self._store.cell(n_clusters, scale) for scale in job.prior_scales}
         self._cells |= {(n_clusters, s): cell for s, cell in found.items() if cell is not None}
         if None not in found.values():
             return []
-        replicas = job.settings.replicas
         rows = job.table.original() if replicas.uses_prior else job.table.rows
+        rows = rows_for_prior(replicas, job.table, rows, reference, missing)
         priors = prepare_priors(replicas, rows, reference, job.prior_scales)
         return [
-            CellTask(reference, prior, scale)
+            CellTask(reference, prior, scale, missing)
             for scale, prior in zip(job.prior_scales, priors, strict=True)
             if found[scale] is None
         ]

@@ -21,6 +21,7 @@ from bbclust.ensemble.executor import Executor, Threads
 from bbclust.estimators.bbc import BBC
 from bbclust.estimators.sklearn_callbacks import CallbackContext, CallbackSupport, with_callbacks
 from bbclust.selection.checkpoint import Checkpoint, fingerprint, open_checkpoint
+from bbclust.selection.completion import completed_table, draws_for_every_k
 from bbclust.selection.criteria import (
     CRITERIA,
     Evidence,
@@ -81,8 +82,9 @@ class KSelector(
     ----------
     estimator : BBC, optional
         Template: its ``n_replicas``, prior, ``prior_weight``, ``resampling``, ``weighting``,
-        ``clusterer``, ``n_init``, ``max_iter`` and ``tol`` are used for every K. ``BBC(n_init=2)``
-        by default: on the few draws of a selection more starts find K no more often.
+        ``clusterer``, ``n_init``, ``max_iter``, ``tol`` and ``missing`` are used for every K.
+        ``BBC(n_init=2)`` by default: on the few draws of a selection more starts find K no more
+        often.
     k_range : iterable of int or "auto", default=(2, ..., 10)
         The K's to compare, 2 or more. "auto" starts with 2 to 20 and goes on in steps of five until
         twice the best K and two more have been tried, and the largest cuts clusters in two or finds
@@ -208,7 +210,10 @@ class KSelector(
         Parameters
         ----------
         X : array-like or data frame of shape (n, d)
-            Numbers without gaps, used as they are: scale columns first if their units differ.
+            Numbers, used as they are: scale columns first if their units differ. NaN is refused
+            unless the estimator has ``missing="draw"``: then the cells draw missing values anew in
+            every replica, and comparisons with clouds and half-samples use rows that were completed
+            once, from a model that does not depend on K.
         y : ignored
         sample_weight : array-like of shape (n,), optional
             Relative weights of the rows.
@@ -248,8 +253,10 @@ class KSelector(
                 verbose=bool(self.verbose),
             )
             grids_of = self._plan_grids(executor, scales, settings, seed, checkpoint, progress)
+            missing = draws_for_every_k(table, seed, n_jobs=effective_n_jobs(self.n_jobs))
+            complete = completed_table(table, missing)
             splits = Splits(
-                table,
+                complete,
                 settings,
                 _middle(scales),
                 seed,
@@ -258,13 +265,14 @@ class KSelector(
                 store=None if checkpoint is None else checkpoint.part("comparisons"),
             )
             progress.expect(OTHER_STEPS)
-            grid, evidence = self._grow(grids_of, table, k_values, splits, progress)
+            data = GridRequest(table, k_values, "data", FIRST_GRID, missing=missing)
+            grid, evidence = self._grow(grids_of, data, splits, progress)
             pairs, evidence = self._test_pairs(grid, evidence, splits)
             progress.step(COMPARING)
             self._publish(grid, evidence, seed)
             self.n_draws_, self.n_sample_ = settings.n_draws, table.n
             self.confidence_ = self._half_samples(
-                grids_of, table, list(grid.k_values), _middle(scales), settings, seed, evidence
+                grids_of, complete, list(grid.k_values), _middle(scales), settings, seed, evidence
             )
             if self.best_k_ == 1:
                 pairs = []
@@ -307,6 +315,11 @@ class KSelector(
         """Names of the columns of ``transform``."""
         names: npt.NDArray[np.object_] = self._refitted().get_feature_names_out(input_features)
         return names
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = getattr(self.estimator, "missing", "error") == "draw"
+        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "verdict_")
@@ -390,7 +403,8 @@ class KSelector(
 
     def _read(self, executor: Executor, X: Any, seed: int) -> tuple[Any, Floats]:
         """What ``refit`` clusters, and rows that K is chosen by; a subclass may sample them."""
-        rows = check.check_table(self, X, reset=True)
+        allowed = self._estimator_or_default().missing == "draw"
+        rows = check.check_table(self, X, reset=True, allow_missing=allowed)
         return rows, rows
 
     def _sample(self, X: Floats, weights: npt.NDArray[np.float64] | None, seed: int) -> Table:
@@ -398,6 +412,8 @@ class KSelector(
         counted = np.arange(len(X)) if weights is None else np.flatnonzero(weights > 0)
         counted = counted[fixed_sample(len(counted), MAX_SAMPLE, seed, Stage.SELECTION_SAMPLE)]
         rows = X if len(counted) == len(X) else X[counted]
+        if self._estimator_or_default().missing == "draw":
+            check.refuse_empty_columns(self, rows)
         return check.make_checked_table(rows, None if weights is None else weights[counted])
 
     def _settings(self, estimator: BBC, table: Table) -> tuple[GridSettings, list[str]]:
@@ -430,6 +446,7 @@ class KSelector(
                 request.scales or scales,
                 request.settings or settings,
                 seed,
+                request.missing,
             )
             store = None if checkpoint is None else checkpoint.part(request.name)
             return GridUnderWay(job, store, partial(progress.begin, request.title, job.n_cells))
@@ -476,17 +493,16 @@ class KSelector(
     def _grow(
         self,
         grids_of: GridsOf,
-        table: Table,
-        k_values: list[int],
+        data: GridRequest,
         splits: Splits,
         progress: GridProgress,
     ) -> tuple[Grid, Evidence]:
         """The grid over the K's, larger and larger until the score turns if k_range is "auto"."""
-        most = min(AUTO_CAP, count_distinct_rows(table.rows, AUTO_CAP))
+        most = min(AUTO_CAP, count_distinct_rows(data.table.rows, AUTO_CAP))
         grid: Grid | None = None
         while True:
-            progress.expect(len(k_values))
-            (part,) = grids_of([GridRequest(table, k_values, "data", FIRST_GRID)])
+            progress.expect(len(data.k_values))
+            (part,) = grids_of([data])
             for reference in part.references:
                 splits.doubt_of_halves(reference)
                 progress.step(COMPARING)
@@ -496,7 +512,8 @@ class KSelector(
             if not isinstance(self.k_range, str) or self._has_turned(grid, evidence, most):
                 progress.step(COMPARING)
                 return grid, evidence
-            k_values = list(range(largest + 1, min(largest + AUTO_STEP, most) + 1))
+            more = range(largest + 1, min(largest + AUTO_STEP, most) + 1)
+            data = data._replace(k_values=list(more))
 
     def _has_turned(self, grid: Grid, evidence: Evidence, most: int) -> bool:
         """Whether larger K's need not be tried: none can be, or the largest of many is too large.
