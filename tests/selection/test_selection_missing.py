@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_equal
 
 from bbclust import BBC, KSelector
-from bbclust.selection.completion import completed_table, draws_for_every_k, n_components
+from bbclust.selection.completion import completed_table, draws_for_every_k
 from bbclust.stages.table import make_table
 
 
@@ -78,8 +78,6 @@ def test_half_samples_and_clouds_see_one_completed_table():
     assert complete.incomplete is None
     observed = ~np.isnan(table.rows)
     assert_equal(complete.rows[observed], table.rows[observed])
-    assert n_components(table) == 6
-    assert n_components(make_table(three_blobs(0.3, n=20))) == 1
 
 
 def test_missing_values_are_refused_unless_the_estimator_takes_them():

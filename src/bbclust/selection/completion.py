@@ -1,9 +1,11 @@
 """Incomplete rows while K is chosen: one model of missing values for every K.
 
 A model with one Gaussian per cluster would speak for its own K: rows drawn from K Gaussians fall
-into K clusters. So the cells of the grid draw missing values, anew in every replica, from a model
-whose number of components depends on the size of the table alone. What looks at rows themselves,
-clouds, valleys and half-samples, gets rows that were completed once from the same model.
+into K clusters. And clusters found on what is observed, one too many, gather the rows that miss
+what tells them apart. So while K is chosen missing values come from a model of two Gaussians, fewer
+than most answers, whatever K is: the cells of the grid draw them anew in every replica, and what
+needs complete rows, reference partitions, clouds, valleys and half-samples, gets rows that were
+completed once. Values drawn from few Gaussians fill valleys rather than make them.
 """
 
 from __future__ import annotations
@@ -20,21 +22,17 @@ from bbclust.stages.missing_values import (
 from bbclust.stages.observed_kmeans import cluster_observed
 from bbclust.stages.table import Table, count_distinct_rows
 
-MAX_COMPONENTS = 10
-ROWS_PER_PARAMETER = 5
-
-
-def n_components(table: Table) -> int:
-    """Gaussians that rows are completed from: one per 5 (d + 1) rows, ten at most."""
-    wanted = max(1, min(MAX_COMPONENTS, table.n // (ROWS_PER_PARAMETER * (table.d + 1))))
-    return min(wanted, count_distinct_rows(table.rows, wanted))
+# Of five tables of three blobs with a fifth of the values gone, all got K = 3 with one to three
+# components, and three with six.
+N_COMPONENTS = 2
 
 
 def draws_for_every_k(table: Table, seed: int, *, n_jobs: int = 1) -> MissingDraws | None:
     """How replicas complete rows, whatever K is; None if all rows are complete."""
     if table.incomplete is None:
         return None
-    reference = cluster_observed(table, n_components(table), seed, n_jobs=n_jobs)
+    components = min(N_COMPONENTS, count_distinct_rows(table.rows, N_COMPONENTS))
+    reference = cluster_observed(table, components, seed, n_jobs=n_jobs)
     model = elicit_model(table, reference, n_jobs=n_jobs).model
     return draws_by_number(model, table, seed, n_jobs=n_jobs)
 

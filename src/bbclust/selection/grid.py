@@ -25,6 +25,7 @@ from bbclust.ensemble.assembly import (
 from bbclust.ensemble.job import Job, MissingValues, Plan
 from bbclust.ensemble.run import run_replicas
 from bbclust.priors import PreparedPrior
+from bbclust.selection.completion import completed_table
 from bbclust.stages.entropies import entropy, mean_pairwise_entropy, pair_doubts, worst_pair
 from bbclust.stages.kmeans import Partition
 from bbclust.stages.missing_values import MissingDraws
@@ -382,9 +383,13 @@ class GridUnderWay:
 
 
 def find_reference(job: GridJob, n_clusters: int, n_jobs: int = 1) -> Partition:
-    """The reference partition of one K."""
+    """The reference partition of one K, of rows that were completed once.
+
+    On what is observed, one cluster too many gathers the rows that miss what tells them apart.
+    """
     clusterer = job.plan.clusterer
-    reference = clusterer.find_reference(job.table, n_clusters, job.seed, n_jobs=n_jobs).partition
+    table = completed_table(job.table, job.missing)
+    reference = clusterer.find_reference(table, n_clusters, job.seed, n_jobs=n_jobs).partition
     if reference.n_clusters != n_clusters:
         raise ValueError(
             f"{clusterer.name} was asked for {n_clusters} clusters and found "

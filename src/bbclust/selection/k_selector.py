@@ -211,9 +211,9 @@ class KSelector(
         ----------
         X : array-like or data frame of shape (n, d)
             Numbers, used as they are: scale columns first if their units differ. NaN is refused
-            unless the estimator has ``missing="draw"``: then the cells draw missing values anew in
-            every replica, and comparisons with clouds and half-samples use rows that were completed
-            once, from a model that does not depend on K.
+            unless the estimator has ``missing="draw"``: then missing values are drawn from two
+            Gaussians whatever K is, anew in every replica, and once for reference partitions,
+            comparisons with clouds and half-samples.
         y : ignored
         sample_weight : array-like of shape (n,), optional
             Relative weights of the rows.
