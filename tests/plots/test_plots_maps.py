@@ -402,3 +402,13 @@ def test_other_priors_are_drawn_without_ellipses():
 def test_a_model_without_a_prior_is_refused():
     with pytest.raises(ValueError, match="used no prior: fit it with resampling='proper'"):
         PriorAndDataDisplay.from_estimator(fit(IRIS, resampling="efron"), IRIS)
+
+
+def test_rows_with_missing_values_are_shown_at_the_centres_of_their_clusters():
+    X = IRIS.copy()
+    X[::5, 1] = np.nan
+    model = BBC(3, n_replicas=50, votes="all", missing="draw", random_state=0).fit(X)
+    display = DataMapDisplay.from_estimator(model, X, columns=[0, 1], ax=axes())
+    expected = (model.memberships_ @ model.cluster_centers_)[::5, 1]
+    assert np.isfinite(display.points).all()
+    np.testing.assert_allclose(display.points[::5, 1], expected)

@@ -488,6 +488,7 @@ def test_every_field_is_documented_and_every_documented_field_exists(full):
         replace(full, baselines=[baseline], notes=["a warning"], files={"a.csv": "some rows"})
     )
     summary["selection"]["impossible_k"] = [7]
+    summary["data"]["missing_values"] = [{"column": "a", "count": 3}]
     found = set(paths(summary))
     optional = {
         path for path in documented if any(f.startswith((f"{path}.", f"{path}[")) for f in found)

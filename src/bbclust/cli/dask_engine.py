@@ -78,7 +78,7 @@ def _check_options(source: Source, scale: str, method: Method) -> None:
 
     refused = {
         "--scale robust": scale == "robust",
-        "--missing drop": source.missing == "drop",
+        f"--missing {source.missing}": source.missing != "error",
         "--truth": source.wanted.truth is not None,
         "--categories one-hot": source.wanted.one_hot,
     }

@@ -30,6 +30,11 @@ class ReadOptions:
     no_id: o.NoId = False
     missing: o.OnMissing = o.Missing.error
 
+    @property
+    def missing_values(self) -> str:
+        """What the method does with missing values: "draw", or "error" if none are left."""
+        return "draw" if self.missing is o.Missing.draw else "error"
+
     def source(self, **wanted: Any) -> Source:
         """What is to be clustered; ``wanted`` are other attributes of ``Wanted``."""
         dialect = make_dialect(
@@ -85,9 +90,9 @@ class SelectionOptions:
     n_resamples: o.NResamples = 10
     fast: o.Fast = False
 
-    def method(self, replicas: ReplicaOptions) -> Method:
+    def method(self, replicas: ReplicaOptions, missing: str = "error") -> Method:
         """The method with these options and those of the replicas."""
-        given = {**asdict(self), "k": parse_k(self.k)}
+        given = {**asdict(self), "k": parse_k(self.k), "missing": missing}
         return replicas.method(**{**given, "prior_scales": parse_scales(self.prior_scales)})
 
 

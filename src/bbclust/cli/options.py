@@ -24,7 +24,7 @@ class Scale(str, Enum):
 class Missing(str, Enum):
     """What is done with rows that have gaps."""
 
-    error, drop = "error", "drop"
+    error, drop, draw = "error", "drop", "draw"
 
 
 class Categories(str, Enum):
@@ -107,7 +107,13 @@ Truth = Annotated[
     str | None, _columns(metavar="NAME", help="A column of known classes to compare with.")
 ]
 Scaling = Annotated[Scale, _columns("--scale", help="What is done to the columns first.")]
-OnMissing = Annotated[Missing, _columns("--missing", help="Rows with gaps: refuse or drop.")]
+OnMissing = Annotated[
+    Missing,
+    _columns(
+        "--missing",
+        help="Rows with gaps: refuse them, drop them, or draw what is missing in every replica.",
+    ),
+]
 OnCategories = Annotated[
     Categories,
     _columns(

@@ -23,7 +23,11 @@ def ask_other_methods(
     """What the classical methods say about K, on a sample of a large table."""
     from bbclust.baselines import compare_baselines
     from bbclust.stages.random_streams import Stage, fixed_sample
+    from bbclust.stages.table import has_missing
 
+    if has_missing(X):
+        notes.sentences.append("The other methods need complete rows and were not asked.")
+        return None
     if len(X) > COMPARED_ROWS:
         X = X[fixed_sample(len(X), COMPARED_ROWS, method.seed, Stage.SELECTION_SAMPLE, 1)]
         notes.sentences.append(

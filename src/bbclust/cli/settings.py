@@ -44,6 +44,7 @@ class Method:
     null_reference: int = 19
     n_resamples: int = 10
     fast: bool = False
+    missing: str = "error"
     seed: int = 0
     jobs: int = -1
 
@@ -85,6 +86,7 @@ class Method:
             resampling=self.resampling,
             weighting=self.weighting,
             votes=self.votes,
+            missing=self.missing,
             n_jobs=self.jobs,
             random_state=self.seed,
             callbacks=callback,

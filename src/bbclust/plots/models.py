@@ -9,8 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from bbclust.diagnostics.filled_rows import fill_at_centers
 from bbclust.selection.k_selector import KSelector
-from bbclust.stages.table import Floats
+from bbclust.stages.table import Floats, has_missing
 from bbclust.validation import check_table
 
 
@@ -50,14 +51,21 @@ def fitted_model(model: Any, *needed: str) -> Any:
 
 
 def rows_of_fit(model: Any, X: Any) -> Floats:
-    """X as an array, if it can be the rows that the model or selector was fitted on."""
-    rows = check_table(model, X, reset=False)
+    """X as an array, if it can be the rows that the model or selector was fitted on.
+
+    What a row misses is put at the centres of its clusters.
+    """
+    fitted = getattr(model, "best_estimator_", model)
+    completes = getattr(fitted, "missing", "error") == "draw"
+    rows = check_table(model, X, reset=False, allow_missing=completes)
     n = len(model.labels_)
     if len(rows) != n:
         raise ValueError(
             f"X has {len(rows)} rows and the model was fitted on {n}: pass the rows of fit."
         )
-    return rows
+    if not has_missing(rows):
+        return rows
+    return fill_at_centers(rows, fitted.memberships_, fitted.cluster_centers_)
 
 
 def column_names(model: Any) -> Any:

@@ -6,6 +6,7 @@ import hashlib
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -13,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from bbclust import validation as check
 from bbclust._native import engine
 from bbclust.baselines import KChoice
+from bbclust.diagnostics.filled_rows import fill_at_centers, in_units_of
 from bbclust.diagnostics.row_counts import RowCounts, count_rows
 from bbclust.estimators.base import FittedEnsemble
 from bbclust.selection.k_selector import KSelector
@@ -35,7 +36,7 @@ class Findings:
     Attributes
     ----------
     X : ndarray of shape (n, d)
-        The rows as they were clustered.
+        The rows as they were clustered; NaN where a value is missing.
     columns : tuple of d strings
         Their names.
     selector : fitted KSelector, or None
@@ -144,6 +145,16 @@ class Analysis(Findings):
     def n_clusters(self) -> int:
         return int(self.memberships.shape[1])
 
+    @cached_property
+    def filled(self) -> Floats:
+        """X with its missing values at the centres of the clusters, weighted by memberships."""
+        return fill_at_centers(self.X, self.memberships, self.model.cluster_centers_)
+
+    @cached_property
+    def filled_values(self) -> Floats:
+        """The same in the units of the file."""
+        return self.filled if self.original is None else in_units_of(self.filled, self.original)
+
     def count_rows(self) -> RowCounts:
         """Counts over all rows: those of X, or those that were given."""
         if self.whole is not None:
@@ -208,7 +219,7 @@ def gather(
             f"A report shows memberships, and {type(model).__name__} has none: "
             "give a fitted BBC, BagClust1 or KSelector."
         )
-    rows = check.check_table(model, X, reset=False)
+    rows = model._check_rows(X)
     names = _check_columns(columns, model, rows.shape[1])
     if original is not None:
         original = np.asarray(original)

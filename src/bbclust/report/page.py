@@ -74,7 +74,7 @@ def make_page(analysis: Analysis, summary: Mapping[str, Any] | None = None) -> s
         saw_all = analysis.is_training and analysis.selector.n_sample_ == analysis.n_rows
         every_k = describe_every_k(
             analysis.selector,
-            analysis.X[shown.rows],
+            analysis.filled[shown.rows],
             analysis.labels[shown.rows],
             shown.rows if saw_all else None,
             [one["share"] for one in summary["clusters"]],

@@ -39,7 +39,9 @@ def column_histograms(
 
 
 def _histogram(values: Array, draws: Array) -> Histogram:
-    draws = draws[np.isfinite(draws)]
+    draws, values = draws[np.isfinite(draws)], values[~np.isnan(values)]
+    if not len(values):
+        values = draws
     low, high = values.min(), values.max()
     if len(draws):  # a heavy tail would leave nothing of the rest
         ends = np.quantile(draws, [TAIL, 1 - TAIL])

@@ -20,7 +20,8 @@ class Profiles:
     ----------
     sizes : ndarray of shape (K,), int64
     means, means_of_rest : ndarrays of shape (K, d)
-        Mean of the cluster's rows and of all others; NaN where there are none.
+        Mean of the cluster's rows and of all others, by the values that there are; NaN where there
+        are none.
     differences : ndarray of shape (K, d)
         The first minus the second, in standard deviations of the column; zero where one of them is
         missing or the column is constant.
@@ -42,20 +43,24 @@ def make_profiles(values: Floats, labels: npt.NDArray[np.integer], n_clusters: i
 
     .. math:: \frac{\bar x_{\text{cluster}} - \bar x_{\text{rest}}}{\text{sd}(x)}
     """
-    n, d = values.shape
+    d = values.shape[1]
     # The first place is for rows in no cluster.
     sizes = np.bincount(labels + 1, minlength=n_clusters + 1)[1:]
     sums, totals = np.empty((n_clusters, d)), np.empty(d)
+    seen, n_seen = np.empty((n_clusters, d)), np.empty(d)
     deviations, shifts = np.empty(d), np.empty(d)
     for column in range(d):
         x = values[:, column].astype(np.float64)
-        shifts[column] = x.mean()
+        places = (labels + 1)[~np.isnan(x)]
+        x = x[~np.isnan(x)]
+        shifts[column] = x.mean() if len(x) else np.nan
         x -= shifts[column]  # else values far from zero would lose their digits in the sums
         deviations[column] = x.std() if x.any() else 0.0
-        totals[column] = x.sum()
-        sums[:, column] = np.bincount(labels + 1, weights=x, minlength=n_clusters + 1)[1:]
+        totals[column], n_seen[column] = x.sum(), len(x)
+        sums[:, column] = np.bincount(places, weights=x, minlength=n_clusters + 1)[1:]
+        seen[:, column] = np.bincount(places, minlength=n_clusters + 1)[1:]
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = sums / sizes[:, None]
-        rest = (totals - sums) / (n - sizes)[:, None]
+        means = sums / seen
+        rest = (totals - sums) / (n_seen - seen)
         differences = np.nan_to_num((means - rest) / deviations, nan=0.0, posinf=0.0, neginf=0.0)
     return Profiles(sizes, means + shifts, rest + shifts, differences)

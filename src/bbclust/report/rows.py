@@ -110,13 +110,13 @@ def _positions(
     analysis: Analysis, rows: npt.NDArray[np.int64], profiles: Profiles
 ) -> tuple[dict[str, str], dict[str, Array]]:
     """Coordinates to choose from: principal components first, then the columns."""
-    X, d = analysis.X, analysis.X.shape[1]
+    X, d = analysis.filled, analysis.X.shape[1]
     columns = list(range(d))
     if d > MAX_AXES:
         telling = np.abs(profiles.differences).max(axis=0)
         columns = sorted(np.argsort(-telling, kind="stable")[:MAX_AXES].tolist())
     names = {f"c{j}": short(analysis.columns[j]) for j in columns}
-    values = {f"c{j}": analysis.values[rows, j].astype(np.float64) for j in columns}
+    values = {f"c{j}": analysis.filled_values[rows, j].astype(np.float64) for j in columns}
     if d == 2:
         return names, values
     # Of very large tables, every so-manieth row shows the same principal components.
@@ -178,5 +178,7 @@ def _compact(values: Any) -> Any:
         return values.astype(np.int32)
     with np.errstate(over="ignore"):
         small = values.astype(np.float32)
-    rounding = np.abs(small.astype(np.float64) - values).max()
-    return small if rounding <= 1e-5 * np.ptp(values) or rounding == 0 else values
+    seen = values[~np.isnan(values)]
+    rounding = np.abs(small.astype(np.float64) - values)[~np.isnan(values)].max(initial=0.0)
+    close = rounding == 0 or rounding <= 1e-5 * np.ptp(seen)
+    return small if close else values

@@ -118,6 +118,7 @@ def _data(findings: Findings) -> dict[str, Any]:
         "n_rows": findings.n_rows,
         "sampled_rows": None if len(findings.X) == findings.n_rows else len(findings.X),
         "dropped_rows": findings.dropped_rows,
+        "missing_values": _missing_values(findings),
         "first_row": findings.first_row,
         "columns": findings.columns,
         "set_aside": [
@@ -128,6 +129,13 @@ def _data(findings: Findings) -> dict[str, Any]:
         "scaling": findings.scaling,
         "fingerprint": findings.fingerprint,
     }
+
+
+def _missing_values(findings: Findings) -> list[dict[str, Any]]:
+    """How many values each column misses, if it misses any."""
+    counts = np.isnan(findings.X).sum(axis=0).tolist()
+    by_column = zip(findings.columns, counts, strict=True)
+    return [{"column": column, "count": count} for column, count in by_column if count]
 
 
 def _choice(findings: Findings) -> dict[str, Any]:

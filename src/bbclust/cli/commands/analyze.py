@@ -29,7 +29,7 @@ def analyze(
     quiet: o.Quiet = False,
 ) -> None:
     """Choose K, cluster, and write a report: the whole way from a file."""
-    method = selection.method(replicas)
+    method = selection.method(replicas, table.missing_values)
     source, scale = table.source(truth=truth), table.scale.value
     source = replace(source, with_columns=with_columns)
     where = default_out(table.file, "-bbclust") if out is None else Path(out)

@@ -40,6 +40,11 @@ def compare(
         raise CommandError(f"--k {k} is not a list of numbers to compare: give for example 2:10.")
     if out is not None:
         check_table_name(Path(out))
+    if table.missing is o.Missing.draw:
+        raise CommandError(
+            "--missing draw is not for compare, since the other methods need complete rows: use "
+            "--missing drop."
+        )
     prepared = prepare(table.source(), table.scale.value)
     notes = Notes(list(prepared.notes))
     method = Method(k_values, n_resamples=0, seed=seed, jobs=jobs)

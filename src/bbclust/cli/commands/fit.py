@@ -26,7 +26,9 @@ def fit(
     quiet: o.Quiet = False,
 ) -> None:
     """Cluster with a given K, and write assignments, model and report."""
-    method = replicas.method(k=(k,), prior_scales=(prior_scale,), votes=votes.value)
+    method = replicas.method(
+        k=(k,), prior_scales=(prior_scale,), votes=votes.value, missing=table.missing_values
+    )
     source = replace(table.source(truth=truth), with_columns=with_columns)
     engine = LocalEngine(prepare(source, table.scale.value))
     where = default_out(table.file, "-bbclust") if out is None else Path(out)

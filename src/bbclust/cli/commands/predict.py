@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bbclust.cli import options as o
-from bbclust.cli.input.models import open_model
+from bbclust.cli.input.models import check_gaps, open_model
 from bbclust.cli.input.preparation import prepare_for
 from bbclust.cli.input.range_check import range_notes
 from bbclust.cli.option_groups import ReadOptions
@@ -43,6 +43,7 @@ def predict(
     warn(prepared.notes)
     warn(range_notes(opened.training, prepared.rows.columns, prepared.rows.X))
     with prefix_errors_with(prepared.source), library_sentences():
+        check_gaps(fitted, prepared.X)
         labels = fitted.predict(prepared.X, min_confidence)
         memberships = fitted.predict_proba(prepared.X)
     table = assignments(

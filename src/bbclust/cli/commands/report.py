@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bbclust.cli import options as o
-from bbclust.cli.input.models import open_model
+from bbclust.cli.input.models import check_gaps, open_model
 from bbclust.cli.input.preparation import Prepared, default_out, prepare_for
 from bbclust.cli.input.range_check import range_notes
 from bbclust.cli.input.training import TrainingTable
@@ -36,6 +36,7 @@ def report(
     notes = range_notes(opened.training, prepared.rows.columns, prepared.rows.X)
     path = default_out(rows.file, "-report.html") if out is None else Path(out)
     with prefix_errors_with(prepared.source), library_sentences():
+        check_gaps(opened.fitted, prepared.X)
         analysis = gather(
             opened.fitted,
             prepared.X,

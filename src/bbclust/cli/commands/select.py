@@ -23,7 +23,7 @@ def select(
     quiet: o.Quiet = False,
 ) -> None:
     """Choose K without clustering: selection.csv and summary.json."""
-    method = selection.method(replicas)
+    method = selection.method(replicas, table.missing_values)
     if not method.chooses:
         raise CommandError(
             f"--k {selection.k} leaves nothing to choose: give several, such as 2:10."

@@ -13,6 +13,8 @@ from bbclust.cli.input.training import TrainingTable
 from bbclust.cli.output.errors import CommandError, library_sentences
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from bbclust.estimators.bbc import BBC
 
 
@@ -53,6 +55,17 @@ def open_model(path: str, jobs: int) -> OpenedModel:
     if hasattr(fitted, "feature_names_in_"):
         del fitted.feature_names_in_  # names are matched here, and the model gets arrays
     return opened
+
+
+def check_gaps(model: BBC, X: npt.NDArray[Any]) -> None:
+    """Refuse rows with gaps where the model cannot draw what is missing."""
+    from bbclust.stages.table import has_missing
+
+    if model.missing != "draw" and has_missing(X):
+        raise CommandError(
+            "The model was fitted without --missing draw, so it takes no rows with gaps: fit it "
+            "again with --missing draw, or leave such rows out with --missing drop."
+        )
 
 
 def _scaling_of(model: BBC) -> Scaling:

@@ -53,7 +53,7 @@ class Prepared:
         Categories that were coded.
     audit : tuple of ColumnAudit
     notes : tuple of str
-        How numbers were read, and what to doubt about the columns.
+        How numbers were read, what to doubt about the columns, and how much is missing.
     rows : Rows
     scaling : Scaling
     X : ndarray of shape (n, d)
@@ -227,7 +227,11 @@ def _prepared(table: InputTable, columns: Columns, rows: Rows, scaling: Scaling)
         columns.set_aside,
         columns.codings,
         columns.audit,
-        (*table.notes(filter(table.frame.columns.__contains__, columns.features)), *columns.notes),
+        (
+            *table.notes(filter(table.frame.columns.__contains__, columns.features)),
+            *columns.notes,
+            *rows.notes(),
+        ),
         rows,
         scaling,
         scaling.apply(rows.X),

@@ -22,7 +22,8 @@ class Rows:
     Attributes
     ----------
     X : ndarray of shape (n, d)
-        Finite numbers, float32 if all columns are, else float64.
+        Finite numbers, float32 if all columns are, else float64; NaN where one is missing and to be
+        drawn.
     columns : tuple of d str
     kept : ndarray of shape (N,)
         Which of the N rows of the file these are.
@@ -43,6 +44,22 @@ class Rows:
     def n_dropped(self) -> int:
         return len(self.kept) - len(self.X)
 
+    def notes(self) -> tuple[str, ...]:
+        """How many values are missing, if any, and what is done about it."""
+        import numpy as np
+
+        missing = np.isnan(self.X)
+        counts = missing.sum(axis=0)
+        if not counts.any():
+            return ()
+        most, n_rows = int(counts.argmax()), int(missing.any(axis=1).sum())
+        return (
+            f"{missing.sum():,} of {missing.size:,} values are missing, in {n_rows:,} of "
+            f"{len(self.X):,} rows and {np.count_nonzero(counts)} of {len(counts)} columns, most "
+            f"in {self.columns[most]!r} ({counts[most]:,}): every replica draws them anew, given "
+            "the other values of the row, so a row is the more in doubt the less is known of it.",
+        )
+
 
 def check_size(table: InputTable, at_least: int = 2) -> None:
     """Refuse a table with too few rows."""
@@ -58,11 +75,13 @@ def check_size(table: InputTable, at_least: int = 2) -> None:
 def take_rows(table: InputTable, columns: Columns, missing: str, *, at_least: int = 2) -> Rows:
     """The rows without gaps; with ``missing="error"``, all of them or a sentence.
 
+    With "draw" all rows are kept, and NaN stands for what is missing.
+
     Parameters
     ----------
     table : InputTable
     columns : Columns
-    missing : {"error", "drop"}
+    missing : {"error", "drop", "draw"}
         What to do with a row that has a gap, NaN or an infinite number.
     at_least : int
         Rows needed.
@@ -71,6 +90,9 @@ def take_rows(table: InputTable, columns: Columns, missing: str, *, at_least: in
 
     X = _matrix(columns)
     kept = np.isfinite(X).all(axis=1)
+    if missing == "draw":
+        _refuse_what_cannot_be_drawn(X, columns)
+        kept = np.ones(len(X), dtype=np.bool_)
     if missing == "error" and not kept.all():
         raise CommandError(_gap_sentence(X, kept, columns))
     if kept.sum() < at_least:
@@ -102,6 +124,25 @@ def _matrix(columns: Columns) -> npt.NDArray[Any]:
     return X
 
 
+def _refuse_what_cannot_be_drawn(X: npt.NDArray[Any], columns: Columns) -> None:
+    import numpy as np
+
+    infinite = np.isinf(X)
+    if infinite.any():
+        row, column = (int(index) for index in np.argwhere(infinite)[0])
+        raise CommandError(
+            f"Row {row + 1}, column {list(columns.features)[column]!r} holds {X[row, column]:g}, "
+            "and only what is missing is drawn: correct it."
+        )
+    empty = np.isnan(X).all(axis=1)
+    if empty.any():
+        raise CommandError(
+            f"Row {int(empty.argmax()) + 1} has no number in any column, so nothing tells where it "
+            "belongs: take such rows out of the file, or leave rows with gaps out with --missing "
+            "drop."
+        )
+
+
 def _gap_sentence(X: npt.NDArray[Any], kept: npt.NDArray[np.bool_], columns: Columns) -> str:
     import numpy as np
 
@@ -112,5 +153,6 @@ def _gap_sentence(X: npt.NDArray[Any], kept: npt.NDArray[np.bool_], columns: Col
     more = f" ({n_bad:,} rows have gaps or infinite numbers)" if n_bad > 1 else ""
     return (
         f"Row {row + 1}, column {list(columns.features)[column]!r} {what}{more}: "
-        "correct it, or leave such rows out with --missing drop."
+        "correct it, or leave such rows out with --missing drop"
+        + ("." if np.isinf(X[row, column]) else ", or draw what is missing with --missing draw.")
     )

@@ -70,7 +70,7 @@ class Scaling:
 
 
 def measure_scaling(X: npt.NDArray[Any], columns: Sequence[str], kind: str) -> Scaling:
-    """Centre and scale of every column.
+    """Centre and scale of every column, by the values that it has.
 
     A column that does not vary is divided by 1. One whose interquartile range is 0 although it
     varies is divided by its standard deviation.
@@ -98,6 +98,9 @@ def _measure(column: npt.NDArray[Any], kind: str) -> tuple[float, float]:
     if kind == "none":
         return 0.0, 1.0
     values = np.ascontiguousarray(column, dtype=np.float64)
+    missing = np.isnan(values)
+    if missing.any():
+        values = values[~missing]
     with np.errstate(over="ignore", invalid="ignore"):
         if values.min() == values.max():
             return float(values[0]), 1.0
