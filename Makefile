@@ -23,7 +23,8 @@ imports: ## Check that imports point one way
 	lint-imports
 
 NATIVE = src/bbclust/_native/*.hpp src/bbclust/_native/*.cpp tests/native/*.cpp
-UNITS = src/bbclust/_native/bindings.cpp src/bbclust/_native/kernels_float.cpp src/bbclust/_native/kernels_double.cpp
+UNITS = src/bbclust/_native/bindings.cpp src/bbclust/_native/kernels_float.cpp src/bbclust/_native/kernels_double.cpp \
+  src/bbclust/_native/missing.cpp
 
 native: ## Check the format of the C++ and look for mistakes in it
 	clang-format --dry-run --Werror $(NATIVE)

@@ -154,3 +154,11 @@ def test_a_performance_report_is_written(client, tmp_path):
     page = path.read_text()
     assert page.lstrip().startswith("<!DOCTYPE html>")
     assert "replicas" in page
+
+
+@pytest.mark.parametrize(
+    "estimator", [DaskBBC(missing="draw"), DaskKSelector(BBC(n_init=2, missing="draw"))], ids=repr
+)
+def test_drawing_missing_values_is_refused_in_a_sentence(estimator):
+    with pytest.raises(ValueError, match="missing='draw' is not for Dask: fit BBC or KSelector"):
+        estimator.fit(IRIS)

@@ -182,6 +182,17 @@ def test_a_model_file_predicts_incomplete_rows(tmp_path):
     assert loaded.missing == "draw"
 
 
+def test_rows_of_the_same_values_need_not_be_together():
+    """Two rows without the column that tells the clusters apart: half of the time by chance."""
+    generator = np.random.default_rng(0)
+    X = np.column_stack([10.0 * (np.arange(200) % 2), np.zeros(200)])
+    X += generator.normal(size=X.shape)
+    X[:2] = np.nan, 0.3
+    model = BBC(2, n_replicas=400, missing="draw", random_state=0).fit(X)
+    assert 0.2 < model.comembership([[0, 1]])[0] < 0.8
+    assert_equal(model.predict_proba(X[:1]), model.predict_proba(X[1:2]))
+
+
 def test_reference_labels_may_be_given():
     X = with_holes(IRIS)
     labels = np.repeat([0, 1, 2], 50)

@@ -17,6 +17,8 @@ from bbclust.stages.missing_values import MissingModel, draws_by_content
 from bbclust.stages.table import Floats, centered
 from bbclust.stages.voting import vote_by_centers
 
+Numbers = npt.NDArray[np.int64] | None
+
 
 class ReplicaPredictors(Protocol):
     """All replicas of a run, ready to vote on any rows in the units of the data."""
@@ -25,8 +27,11 @@ class ReplicaPredictors(Protocol):
         """Votes of all replicas, shape (n, K)."""
         ...
 
-    def labels(self, X: Floats) -> Iterator[npt.NDArray[np.int32]]:
-        """Labels by one replica after the other, each of shape (n,); -1 where it abstains."""
+    def labels(self, X: Floats, numbers: Numbers = None) -> Iterator[npt.NDArray[np.int32]]:
+        """Labels by one replica after the other, each of shape (n,); -1 where it abstains.
+
+        Rows of different ``numbers`` are completed apart, even if they have the same values.
+        """
         ...
 
 
@@ -65,10 +70,10 @@ class CenterPredictors:
             missing=self._draws(X, rows, n_jobs),
         )
 
-    def labels(self, X: Floats) -> Iterator[npt.NDArray[np.int32]]:
+    def labels(self, X: Floats, numbers: Numbers = None) -> Iterator[npt.NDArray[np.int32]]:
         """Labels by one replica after the other, each of shape (n,); -1 where it abstains."""
         rows = centered(X, self.origin)
-        missing = self._draws(X, rows)
+        missing = self._draws(X, rows, numbers=numbers)
         for b, (centers, occupied) in enumerate(zip(self.centers, self.occupied, strict=True)):
             votes = vote_by_centers(
                 rows,
@@ -79,10 +84,14 @@ class CenterPredictors:
             )
             yield np.where(votes.any(axis=1), votes.argmax(axis=1), -1).astype(np.int32)
 
-    def _draws(self, X: Floats, rows: Floats, n_jobs: int = 1) -> tuple[Any, ...] | None:
+    def _draws(
+        self, X: Floats, rows: Floats, n_jobs: int = 1, numbers: Numbers = None
+    ) -> tuple[Any, ...] | None:
         if self.missing is None:
             return None
-        draws = draws_by_content(self.missing, X, rows, self.origin, self.seed, n_jobs=n_jobs)
+        draws = draws_by_content(
+            self.missing, X, rows, self.origin, self.seed, numbers=numbers, n_jobs=n_jobs
+        )
         return None if draws is None else draws.for_engine(self.origin)
 
 
@@ -125,7 +134,7 @@ class ModelPredictors:
             votes[cast, labels[cast]] += 1
         return votes
 
-    def labels(self, X: Floats) -> Iterator[npt.NDArray[np.int32]]:
+    def labels(self, X: Floats, numbers: Numbers = None) -> Iterator[npt.NDArray[np.int32]]:
         """Labels by one replica after the other, each of shape (n,); -1 where it abstains."""
         for named in self.models:
             if len(X):

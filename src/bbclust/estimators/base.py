@@ -236,7 +236,7 @@ class FittedEnsemble(
         pairs = check.check_pairs(pairs, len(record.votes))
         numbers, places = np.unique(pairs, return_inverse=True)
         first, second = places.reshape(pairs.shape).T
-        labels = self._state.predictors.labels(record.rows.rows(numbers))
+        labels = self._state.predictors.labels(record.rows.rows(numbers), numbers)
         return comembership_rates(labels, first, second)
 
     def top_memberships(self, k: int) -> csr_array:

@@ -172,17 +172,27 @@ def draws_by_number(
 
 
 def draws_by_content(
-    model: MissingModel, X: Floats, rows: Floats, origin: Array, seed: int, *, n_jobs: int = 1
+    model: MissingModel,
+    X: Floats,
+    rows: Floats,
+    origin: Array,
+    seed: int,
+    *,
+    numbers: npt.NDArray[np.int64] | None = None,
+    n_jobs: int = 1,
 ) -> MissingDraws | None:
     """Draws for other rows, ``rows`` being X minus ``origin``; None if all are complete.
 
     The random numbers depend on the values that a row has, not on its place among others, so that
-    a row is completed alike wherever it stands.
+    a row is completed alike wherever it stands. Rows of different ``numbers`` are completed apart.
     """
     incomplete = find_incomplete(rows)
     if incomplete is None:
         return None
-    first_block = hash_rows(X[incomplete.rows])
+    values = X[incomplete.rows].astype(np.float64)
+    if numbers is not None:
+        values = np.column_stack([values, numbers[incomplete.rows]])
+    first_block = hash_rows(values)
     cumulative = _component_shares(model, rows, origin, incomplete, n_jobs)
     return MissingDraws(seed, OF_OTHER_ROWS, model, incomplete, cumulative, first_block)
 
