@@ -33,6 +33,7 @@ struct Pattern {
 
 inline std::vector<Pattern> make_patterns(const std::uint8_t* missing, std::int64_t n, int d) {
     std::vector<Pattern> patterns;
+    patterns.reserve(n);
     for (std::int64_t p = 0; p < n; ++p) patterns.emplace_back(missing + p * d, d);
     return patterns;
 }
