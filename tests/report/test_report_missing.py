@@ -50,8 +50,11 @@ def test_every_row_has_a_place_on_every_map(analysis):
                     rtol=1e-5)  # fmt: skip
 
 
-def test_the_page_is_made(analysis):
-    assert "NaN" not in render(analysis)[:2000]
+def test_the_page_says_where_incomplete_rows_are_shown(analysis):
+    said = "In a column that a row misses, it is shown at the centres"
+    assert said in render(analysis)
+    model = BBC(3, votes="all", n_replicas=50, random_state=0).fit(IRIS)
+    assert said not in render(gather(model, IRIS))
 
 
 def test_units_of_constant_and_empty_columns_are_kept():
