@@ -45,6 +45,8 @@ def test_every_row_has_a_place_on_every_map(analysis):
     shown = show_rows(analysis, make_profiles(analysis.values, analysis.labels, 3))
     for field in shown.axes:
         assert np.isfinite(shown.fields[field]).all()
+    assert np.isnan(shown.fields["v1"]).sum() == 38  # what an opened row shows, and downloads
+    assert "v0" not in shown.fields
     known = ~np.isnan(analysis.values[shown.rows, 1])
     assert_allclose(np.asarray(shown.fields["c1"])[known], analysis.values[shown.rows, 1][known],
                     rtol=1e-5)  # fmt: skip
@@ -61,3 +63,25 @@ def test_units_of_constant_and_empty_columns_are_kept():
     filled = np.array([[0.0, 2.0], [0.0, 3.0]])
     values = np.array([[5.0, np.nan], [np.nan, np.nan]])
     assert_equal(in_units_of(filled, values), [[5.0, np.nan], [5.0, np.nan]])
+
+
+def test_an_opened_row_shows_no_value_where_it_has_none(analysis, browser, tmp_path):
+    from browser_page import emulate, open_file
+
+    (tmp_path / "page.html").write_text(render(analysis), encoding="utf-8")
+    emulate(browser)
+    open_file(browser, tmp_path / "page.html")
+    order = np.argsort(-analysis.entropy, kind="stable")
+    place = int(np.isnan(analysis.values[order]).any(axis=1).argmax())
+    row = order[place]
+    browser.execute_script(
+        'document.querySelectorAll("#row-table tbody .open")[arguments[0]].click()', place
+    )
+    lines = browser.execute_script(
+        """return [...document.querySelectorAll(".detail-table tbody tr")]
+             .map((row) => [...row.cells].map((cell) => cell.innerText.trim()))"""
+    )
+    for name, value, *_ in lines:
+        own = analysis.values[row, analysis.columns.index(name)]
+        assert value == "\u2013" if np.isnan(own) else float(value) == pytest.approx(own, rel=6e-3)
+    assert len(lines) == 4

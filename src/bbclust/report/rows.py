@@ -79,6 +79,7 @@ def show_rows(analysis: Analysis, profiles: Profiles) -> ShownRows:
         "lane": _lanes(analysis, rows),
         **_top_votes(memberships),
         **rivals_and_pulls(analysis, rows),
+        **_with_gaps(analysis, rows, axes),
     }
     for field, names in (("id", analysis.ids), ("class", analysis.truth)):
         if names is not None:
@@ -133,6 +134,15 @@ def _positions(
         {"pc1": first, "pc2": second} | names,
         {"pc1": points[:, 0], "pc2": points[:, 1]} | values,
     )
+
+
+def _with_gaps(
+    analysis: Analysis, rows: npt.NDArray[np.int64], axes: dict[str, str]
+) -> dict[str, Array]:
+    """The values of columns in which some are missing; maps show them filled."""
+    columns = [int(field[1:]) for field in axes if field.startswith("c")]
+    values = {j: analysis.values[rows, j].astype(np.float64) for j in columns}
+    return {f"v{j}": one for j, one in values.items() if np.isnan(one).any()}
 
 
 def _simplex(memberships: Array, corners: Array) -> dict[str, Array]:

@@ -48,7 +48,7 @@ function saveRows(data, wanted, headings) {
     );
   }
   report.details.columns.forEach((j, c) => {
-    columns.push([report.details.names[c], (i) => plainNumber(data[`c${j}`], i)]);
+    columns.push([report.details.names[c], (i) => plainNumber(valuesOf(data, j), i)]);
   });
   const lines = [columns.map(([name]) => csvCell(name)), ...wanted.map((i) => columns.map(([, value]) => csvCell(value(i))))];
   save(["\ufeff", lines.map((cells) => `${cells.join(",")}\r\n`).join("")], "text/csv", fileName("rows.csv"));

@@ -14,6 +14,8 @@ const element = (tag, text, attributes) => {
   return made;
 };
 const nColors = report.themes.light.clusters.length;
+/* A column of the table: maps show c, in which gaps are filled, if there are any. */
+const valuesOf = (data, j) => data[`v${j}`] ?? data[`c${j}`];
 const colorVariable = (k) => `--c: var(${k < 0 ? "--muted" : `--c${k % nColors}`})`; // -1: no cluster
 const swatch = (k) => element("span", "", { class: "swatch", style: colorVariable(k), "aria-hidden": "true" });
 const percent = (share) => { // as in percentages.py: 0% and 100% only if it is exactly that

@@ -8,9 +8,9 @@ function rowDetail(data, i) {
   const about = report.details;
   const columns = about.columns.map((j, c) => ({
     name: about.names[c],
-    value: data[`c${j}`][i],
+    value: valuesOf(data, j)[i],
     means: [first, second].map((k) => (k < 0 ? null : about.means[k][c])),
-    pull: second < 0 || !about.centers ? null : pullOf(data[`c${j}`][i], about, c, first, second),
+    pull: second < 0 || !about.centers ? null : pullOf(valuesOf(data, j)[i], about, c, first, second),
   }));
   const pulled = columns.some((one) => one.pull !== null);
   if (pulled) columns.sort((a, b) => Math.abs(b.pull) - Math.abs(a.pull));
