@@ -12,6 +12,7 @@ from bbclust import BBC, KSelector
 from bbclust.cli import app as commands
 from bbclust.cli.option_groups import ungroup
 from bbclust.cli.output.advice import drop_other_options, speak_of_options
+from bbclust.cli.output.files import _speak_of_options
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3)) + np.repeat([[0], [6]], 20, axis=0)
 TABLE = pl.DataFrame(ROWS, schema=["a", "b", "c"])
@@ -108,3 +109,12 @@ def test_names_of_columns_are_not_taken_for_parameters_or_options():
     ):
         assert speak_of_options(sentence, {"k"}) == sentence
         assert drop_other_options(sentence, set()) == sentence
+
+
+def test_sentences_of_an_answer_keep_their_words():
+    """Votes are a parameter, and also what replicas cast."""
+    said = ["All votes agree on 3 of the rows.", "More may fit: try k_range='auto'."]
+    answer = {"sentences": list(said), "choice": {"doubts": said[1]}}
+    _speak_of_options(answer)
+    assert answer["sentences"] == [said[0], "More may fit: try --k auto."]
+    assert answer["choice"]["doubts"] == "More may fit: try --k auto."

@@ -87,8 +87,8 @@ class KSelector(
         often.
     k_range : iterable of int or "auto", default=(2, ..., 10)
         The K's to compare, 2 or more. "auto" starts with 2 to 20 and goes on in steps of five until
-        twice the best K and two more have been tried, and the largest cuts clusters in two or finds
-        outliers; 50 at most.
+        twice the best K and two more have been tried, the largest cuts clusters in two, and none of
+        its own has a valley; 50 at most.
     prior_scales : iterable of float, default=(1, 1.5, 2.5)
         The s's over which the measures are averaged.
     criterion : {"auto", "pairwise", "mean"}, default="auto"
@@ -268,6 +268,7 @@ class KSelector(
             data = GridRequest(table, k_values, "data", FIRST_GRID, missing=missing)
             grid, evidence = self._grow(grids_of, data, splits, progress)
             pairs, evidence = self._test_pairs(grid, evidence, splits)
+            n_divisible = splits.n_divisible(grid.references[-1])
             progress.step(COMPARING)
             self._publish(grid, evidence, seed)
             self.n_draws_, self.n_sample_ = settings.n_draws, table.n
@@ -285,6 +286,7 @@ class KSelector(
                 n_resamples=int(self.n_resamples),
                 best_k_by={name: self.best_k_by_[name] for name in ("pairwise", "mean")},
                 largest_k=grid.k_values[-1],
+                n_divisible=n_divisible,
                 pairs=tuple(pairs),
                 by_k=classify_separation(grid, evidence),
             )
@@ -509,24 +511,25 @@ class KSelector(
             grid = part if grid is None else join_grids(grid, part)
             evidence = gather_evidence(grid, splits)
             largest = grid.k_values[-1]
-            if not isinstance(self.k_range, str) or self._has_turned(grid, evidence, most):
+            if not isinstance(self.k_range, str) or self._has_turned(grid, evidence, splits, most):
                 progress.step(COMPARING)
                 return grid, evidence
             more = range(largest + 1, min(largest + AUTO_STEP, most) + 1)
             data = data._replace(k_values=list(more))
 
-    def _has_turned(self, grid: Grid, evidence: Evidence, most: int) -> bool:
+    def _has_turned(self, grid: Grid, evidence: Evidence, splits: Splits, most: int) -> bool:
         """Whether larger K's need not be tried: none can be, or the largest of many is too large.
 
-        A coarse division can be the best of those tried while the largest K is still too small: of
-        25 blobs in rows of five, 4 won against 2 to 20, of which 20 cut none.
+        A coarse division can be the best of those tried while the largest K is still too small:
+        then it cuts no cluster, or some of its clusters have valleys of their own.
         """
         best, largest = score(grid, self.criterion, evidence).best(), grid.k_values[-1]
         if largest >= most:
             return True
-        at_largest = classify_separation(grid, evidence)[-1]
-        too_small = at_largest.kind in ("held", "blurred") or at_largest.is_divisible
-        return largest >= 2 * best + 2 and not too_small
+        if largest < 2 * best + 2:
+            return False
+        cuts = classify_separation(grid, evidence)[-1].kind not in ("held", "blurred")
+        return cuts and not splits.n_divisible(grid.references[-1])
 
     def _test_pairs(
         self, grid: Grid, evidence: Evidence, splits: Splits

@@ -49,6 +49,7 @@ MAX_ROWS_ON_A_LINE = 2000
 MIN_DRAWS = 5  # of a cluster in a replica, as of every cell of a table in a chi-squared test
 MIN_ROWS = 3
 OF_CUTS = 2**13  # streams of cuts, apart from those of pairs
+OF_CLUSTERS = 2**14  # and of valleys inside of clusters
 OF_TIGHTNESS = 2**12  # and of clouds like the whole table
 OF_VALLEYS = 0.4  # of the level of "no clusters"
 
@@ -294,6 +295,26 @@ class Splits:
         seed = int(generator.integers(2**63 - 1))
         halves = cluster_reference(make_table(cloud.rows, cloud.weights), 2, seed)
         return self._p_of_valley(members, halves.centers, generator)
+
+    def n_divisible(self, partition: Partition) -> int:
+        """How many clusters have a valley of their own: each of them may be several.
+
+        The level is shared among the clusters, so that in one of twenty tables of whole clusters at
+        most any is said to have one.
+        """
+        k = partition.n_clusters
+        return sum(
+            self._once(f"inside-k{k}-{cluster}", self._p_value_inside, partition, cluster)
+            <= LEVEL / k
+            for cluster in range(k)
+        )
+
+    def _p_value_inside(self, partition: Partition, cluster: int) -> float:
+        members = np.flatnonzero(partition.labels == cluster)
+        if len(members) < MIN_ROWS:
+            return 1.0
+        generator = self._generator(OF_CLUSTERS + partition.n_clusters, (cluster, cluster))
+        return self.p_value_of_one(members, generator)
 
     def p_value_of_none(self, n_clusters: int, tests: list[PairTest]) -> float:
         """How often one cloud has a valley as deep, or parts as tight.

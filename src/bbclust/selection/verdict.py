@@ -95,15 +95,6 @@ class KVerdict:
     parents: tuple[int, ...] | None
     splits: tuple[Split, ...]
 
-    @property
-    def is_divisible(self) -> bool:
-        """Whether a cut through a cluster leaves at most half the doubt of the worst pair.
-
-        Then clusters fall into parts that are easier to tell apart than the clusters themselves.
-        """
-        ratio = self.cut_ratio
-        return self.kind != "held" and ratio is not None and ratio >= 1 / HOLDS
-
     def __str__(self) -> str:
         pair = f"clusters {self.worst_pair[0]} and {self.worst_pair[1]}"
         line = f"K = {self.n_clusters}: {self.kind}; at worst {self.doubt:.2f} bits of doubt"
@@ -132,6 +123,8 @@ class Verdict:
         What the paper's criteria choose.
     largest_k : int
         The largest K that was tried.
+    n_divisible : int
+        How many of its clusters have a valley of their own.
     pairs : tuple of PairTest
         Neighbouring clusters of the best K, the least apart first.
     by_k : tuple of KVerdict
@@ -145,6 +138,7 @@ class Verdict:
     n_resamples: int
     best_k_by: dict[str, int]
     largest_k: int
+    n_divisible: int
     pairs: tuple[PairTest, ...]
     by_k: tuple[KVerdict, ...]
 
@@ -275,7 +269,7 @@ class Verdict:
     def beyond(self) -> str:
         """That clusters may be more than were tried, and how to try them; empty if nothing says so.
 
-        Either the largest K is chosen, or its clusters are easier to cut than to tell apart.
+        Either the largest K is chosen, or some of its clusters have a valley of their own.
         """
         if self.has_clusters is False or self.largest_k <= 2:
             return ""
@@ -283,9 +277,10 @@ class Verdict:
         how = f"more clusters may fit: try k_range={more}"
         if self.best_k == self.largest_k:
             return f"{self.largest_k} is the largest K tried, and {how}"
-        if self.by_k and self.by_k[-1].is_divisible:
-            largest = f"K = {self.largest_k}, the largest tried"
-            return f"even the clusters of {largest}, fall into parts, so {how}"
+        if self.n_divisible:
+            have = "has a valley of its" if self.n_divisible == 1 else "have valleys of their"
+            some = f"{self.n_divisible} of the clusters of K = {self.largest_k}, the largest tried"
+            return f"{some}, {have} own, so {how}"
         return ""
 
 

@@ -165,11 +165,18 @@ def write_files(directory: Path, results: Results) -> dict[str, Any]:
 
 
 def _speak_of_options(answer: dict[str, Any]) -> None:
-    """Say how to try other numbers of clusters in the words of the command."""
-    answer["sentences"] = [translate(sentence) for sentence in answer["sentences"]]
+    """Say how to try other numbers of clusters in the words of the command.
+
+    Other sentences are left as they are: in these, words such as "votes" are no parameters.
+    """
+
+    def speak(sentence: str) -> str:
+        return translate(sentence) if "k_range=" in sentence else sentence
+
+    answer["sentences"] = [speak(sentence) for sentence in answer["sentences"]]
     choice = answer.get("choice")
     if choice is not None:
-        choice["doubts"] = translate(choice["doubts"])
+        choice["doubts"] = speak(choice["doubts"])
 
 
 def foreign_files(directory: Path) -> list[str]:
