@@ -360,6 +360,8 @@ def _texts(analysis: Analysis, summary: Mapping[str, Any], shown: ShownRows) -> 
         "sections": [section for section in sections if section[0] not in absent],
         "tie_text": "given, not chosen"
         if not answer["chosen"]
+        else "if the rows are to be divided"
+        if not is_found and k > 1
         else f"tied with {listed(ties)}"
         if ties
         else "chosen, no ties",
