@@ -197,8 +197,12 @@ def test_scores_are_mean_logarithms():
 @parametrize_with_checks(
     [
         KSelector(
-            BBC(n_replicas=80, n_init=1), k_range=(2, 3), prior_scales=(1.0,), null_reference=0
+            BBC(n_replicas=80, n_init=1, missing=missing),
+            k_range=(2, 3),
+            prior_scales=(1.0,),
+            null_reference=0,
         )
+        for missing in ("error", "draw")
     ],
     expected_failed_checks=lambda estimator: {
         "check_sample_weight_equivalence_on_dense_data": (
