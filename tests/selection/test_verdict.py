@@ -105,6 +105,11 @@ def test_groups_are_clusters_that_are_not_shown_to_be_separated():
             "4 clusters fit best and are separated from one another (p = 0.01).",
         ),
         (
+            {"n_divisible": 2, "confidence": {4: 1.0}, "n_resamples": 10},
+            "Of the numbers tried, 4 clusters fit best and are separated from one another "
+            "(p = 0.01). 10 of 10 half-samples of the rows choose 4 as well.",
+        ),
+        (
             {"pairs": pairs_of(p01="separated", p23="touching")},
             "4 clusters fit best, of which 3 groups are shown to be separated (p = 0.01); clusters "
             "{2, 3} touch one another.",

@@ -189,7 +189,10 @@ class Verdict:
             if self._is_firm():
                 agreed = self._agreement().replace(". ", ", and ", 1)
                 return f"Use {self.best_k} clusters: they are {apart}{agreed}"
-            return f"{self.best_k} clusters fit best and are {apart}{self._agreement()}"
+            fit = f"{self.best_k} clusters fit best"
+            if self.beyond():
+                fit = f"Of the numbers tried, {fit}"
+            return f"{fit} and are {apart}{self._agreement()}"
         if len(groups) == 1:
             return (
                 f"{self.best_k} clusters fit best, and one ellipsoid or box would rarely look like "
@@ -206,10 +209,9 @@ class Verdict:
         return "" if self.tendency is None else in_words(self.tendency, self.smallest_p)
 
     def _is_firm(self) -> bool:
-        """Whether no other K is tied with it, and most half-samples, if there are any, agree."""
-        return len(self.tied_k) <= 1 and (
-            self.confidence is None or self.confidence.get(self.best_k, 0.0) > 0.5
-        )
+        """Whether no other K is tied with it, none beyond those tried may fit, and halves agree."""
+        halves_agree = self.confidence is None or self.confidence.get(self.best_k, 0.0) > 0.5
+        return len(self.tied_k) <= 1 and not self.beyond() and halves_agree
 
     def _agreement(self) -> str:
         """What half-samples say, as the end of a sentence or another one."""
