@@ -198,7 +198,7 @@ MODEL_RESULTS = [
     "mean_entropy_se_",
     "pairwise_entropy_",
     "max_pairwise_entropy_",
-    "max_pairwise_entropy_se_",
+    "max_pair_doubt_se_",
     "worst_pair_",
     "mc_trace_",
     "n_votes_",

@@ -41,7 +41,8 @@ ROUNDED = (
     "mean_entropy_",
     "mean_entropy_se_",
     "max_pairwise_entropy_",
-    "max_pairwise_entropy_se_",
+    "mean_entropy_bias_",
+    "max_pair_doubt_se_",
     "variance_ratio_",
 )
 CONCRETE = (*ROUNDED, "replica_n_iter_", "n_iter_")

@@ -66,7 +66,7 @@ def arrays_of(model):
         "evaluation_labels": model._state.record.replicas.evaluation_labels,
         "inertia": model._state.record.replicas.inertia,
         "entropies": np.array([model.mean_entropy_, model.max_pairwise_entropy_]),
-        "errors": np.array([model.mean_entropy_se_, model.max_pairwise_entropy_se_]),
+        "errors": np.array([model.mean_entropy_se_, model.max_pair_doubt_se_]),
     }
 
 

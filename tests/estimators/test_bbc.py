@@ -529,7 +529,13 @@ def test_errors_shrink_with_the_root_of_the_replicas(seed):
     few, many = (BBC(3, n_replicas=B, random_state=seed).fit(IRIS.data) for B in (250, 4000))
     # Root of 16, measured 3.8 with a standard deviation of 0.3 over seeds: six of them off is 2.
     assert 2 < few.mean_entropy_se_ / many.mean_entropy_se_ < 6
-    assert 2 < few.max_pairwise_entropy_se_ / many.max_pairwise_entropy_se_ < 6
+    assert 2 < few.max_pair_doubt_se_ / many.max_pair_doubt_se_ < 6
+
+
+def test_the_error_of_the_pairwise_entropy_is_deprecated():
+    model = BBC(3, random_state=0).fit(IRIS.data)
+    with pytest.warns(FutureWarning, match="use max_pair_doubt_"):
+        assert model.max_pairwise_entropy_se_ > 0
 
 
 # --- progress ----------------------------------------------------------------------------------

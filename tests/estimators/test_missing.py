@@ -35,7 +35,7 @@ def assert_same(one, other):
     assert_equal(one.replica_centers_, other.replica_centers_)
     assert_equal(one.alignment_margin_, other.alignment_margin_)
     assert one.mean_entropy_ == other.mean_entropy_
-    assert one.max_pairwise_entropy_se_ == other.max_pairwise_entropy_se_
+    assert one.max_pair_doubt_se_ == other.max_pair_doubt_se_
 
 
 VARIANTS = [

@@ -43,7 +43,7 @@ def assert_invariants(model, n, d):
         values = getattr(model, name)
         assert values.shape == shape, name
         assert np.isfinite(values).all(), name
-    for name in ("mean_entropy_", "mean_entropy_se_", "max_pairwise_entropy_se_"):
+    for name in ("mean_entropy_", "mean_entropy_se_", "max_pair_doubt_se_"):
         assert isinstance(getattr(model, name), float), name
     for name in ("n_replicas_", "n_undrawn_", "n_abstentions_", "n_iter_", "n_features_in_"):
         assert isinstance(getattr(model, name), int), name
@@ -55,7 +55,7 @@ def assert_invariants(model, n, d):
     np.testing.assert_array_equal(model.labels_, model.memberships_.argmax(axis=1))
     assert (model.entropy_ >= 0).all()
     assert (model.entropy_ <= np.log2(K) + 1e-12).all()
-    assert (model.mean_entropy_se_ >= 0) & (model.max_pairwise_entropy_se_ >= 0)
+    assert (model.mean_entropy_se_ >= 0) & (model.max_pair_doubt_se_ >= 0)
     assert ((model.alignment_margin_ >= 0) & (model.alignment_margin_ <= 1)).all()
     assert ((model.membership_se_ >= 0) & (model.membership_se_ <= 0.5)).all()
 
@@ -210,7 +210,7 @@ def test_one_cluster_leaves_no_doubt(variant):
     assert (model.alignment_margin_ == 1).all()
     assert model.worst_pair_ is None
     assert model.mean_entropy_ == model.max_pairwise_entropy_ == 0
-    assert model.mean_entropy_se_ == model.max_pairwise_entropy_se_ == 0
+    assert model.mean_entropy_se_ == model.max_pair_doubt_se_ == 0
     np.testing.assert_allclose(model.reference_centers_, X.mean(axis=0)[None], atol=1e-12)
 
 
@@ -218,7 +218,8 @@ def test_one_cluster_leaves_no_doubt(variant):
 def test_two_clusters_make_both_entropies_one(variant, seed):
     model = fit(three_groups(seed), 2, random_state=seed, **variant)
     assert model.max_pairwise_entropy_ == pytest.approx(model.mean_entropy_, rel=1e-12, abs=1e-15)
-    assert model.max_pairwise_entropy_se_ == pytest.approx(model.mean_entropy_se_, rel=1e-9)
+    assert model.max_pair_doubt_se_ == pytest.approx(model.mean_entropy_se_, rel=1e-9)
+    assert model.max_pair_doubt_bias_ == pytest.approx(model.mean_entropy_bias_, rel=1e-9)
     assert model.worst_pair_ == (0, 1)
 
 

@@ -116,7 +116,7 @@ def test_starts_screened_on_a_sample_are_as_good_and_as_unstable_as_those_on_all
     assert model._state.record.replicas.inertia.mean() < 1.002 * np.mean(expected.inertia)
     error = np.sqrt(2) * model.mean_entropy_se_
     assert abs(model.mean_entropy_ - expected.mean_entropy) < 6 * error
-    error = np.sqrt(2) * model.max_pairwise_entropy_se_
+    error = np.sqrt(2) * model._max_pairwise_entropy_se
     assert abs(model.max_pairwise_entropy_ - expected.max_pairwise_entropy) < 6 * error
 
 

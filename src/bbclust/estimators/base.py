@@ -6,6 +6,7 @@ Estimators inherit from :class:`FittedEnsemble` and only have to fit.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,11 @@ from bbclust.stages.entropies import MembershipSummary, worst_pair
 from bbclust.stages.monte_carlo import (
     Precision,
     as_columns,
+    entropy_interval,
+    mean_entropy_bias,
     membership_se,
+    pair_doubt_bias,
+    pair_doubt_influence,
     pairwise_entropy_influence,
     standard_error,
 )
@@ -308,6 +313,84 @@ class FittedEnsemble(
             np.asarray(draws, dtype=np.float64),
         )
 
+    def mean_entropy_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Where ``mean_entropy_`` would be by ever more replicas.
+
+        ``mean_entropy_`` is too low when replicas are few, by ``mean_entropy_bias_``, which the
+        jackknife estimates. The interval is around the corrected value, on the scale of logarithms,
+        and as wide as ``mean_entropy_se_`` and the correction together make it: see
+        :mod:`bbclust.stages.monte_carlo`, and docs/calibration.md for how often it holds.
+
+        Parameters
+        ----------
+        level : float between 0 and 1, default=0.95
+
+        Returns
+        -------
+        tuple of two floats
+            Lower and upper end, in bits. Both are 0 if all votes agree: then dissent is rarer than
+            these replicas can show. NaN by one replica.
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> model = BBC(3, random_state=0).fit(load_iris().data)
+        >>> low, high = model.mean_entropy_interval()
+        >>> low < model.mean_entropy_ - model.mean_entropy_bias_ < high
+        True
+        """
+        return self._entropy_interval("mean_entropy_", level)
+
+    def max_pair_doubt_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Where ``max_pair_doubt_`` would be by ever more replicas.
+
+        As :meth:`mean_entropy_interval`. It is of the pair that is worst by these replicas; where
+        others are close to it, the largest of several is chosen with their noise.
+
+        Parameters
+        ----------
+        level : float between 0 and 1, default=0.95
+
+        Returns
+        -------
+        tuple of two floats
+            Lower and upper end, in bits.
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> model = BBC(3, random_state=0).fit(load_iris().data)
+        >>> low, high = model.max_pair_doubt_interval()
+        >>> low < model.max_pair_doubt_ < high
+        True
+        """
+        return self._entropy_interval("max_pair_doubt_", level)
+
+    def _entropy_interval(self, name: str, level: float) -> tuple[float, float]:
+        check_is_fitted(self)
+        level = check.check_level(level)
+        value, bias, error = (getattr(self, f"{name}{more}") for more in ("", "bias_", "se_"))
+        return entropy_interval(value, bias, error, self.n_replicas_, level)
+
+    @property
+    def max_pairwise_entropy_se_(self) -> float:
+        """Spread of ``max_pairwise_entropy_`` over repetitions; deprecated."""
+        error = self._max_pairwise_entropy_se
+        warnings.warn(
+            "max_pairwise_entropy_se_ is not the error of max_pairwise_entropy_, which is too low "
+            "by more than that when replicas are few, and will go in 0.2: use max_pair_doubt_ and "
+            "max_pair_doubt_interval().",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return error
+
+    @max_pairwise_entropy_se_.setter
+    def max_pairwise_entropy_se_(self, error: float) -> None:
+        self._max_pairwise_entropy_se = error
+
     def centers_interval(self, level: float = 0.95) -> npt.NDArray[np.float64]:
         """Credible intervals of the cluster centres, coordinate by coordinate.
 
@@ -538,9 +621,17 @@ class FittedEnsemble(
         self.pairwise_entropy_ = summary.pairwise_entropy
         self.worst_pair_ = worst_pair(self.pairwise_entropy_)
         self.max_pairwise_entropy_ = self.max_pairwise_entropy_se_ = 0.0
-        if self.worst_pair_ is not None:
-            self.max_pairwise_entropy_ = float(self.pairwise_entropy_[self.worst_pair_])
-            influence = pairwise_entropy_influence(
-                evaluation_labels, evaluation_votes, evaluation_weights, self.worst_pair_
-            )
-            self.max_pairwise_entropy_se_ = standard_error(influence)
+        self.max_pair_doubt_ = self.max_pair_doubt_bias_ = self.max_pair_doubt_se_ = 0.0
+        self.pair_doubt_ = summary.pair_doubts
+        self.mean_entropy_bias_ = mean_entropy_bias(evaluation_votes, evaluation_weights)
+        doubtful = worst_pair(self.pair_doubt_)
+        if self.worst_pair_ is None or doubtful is None:
+            return
+        votes = (evaluation_labels, evaluation_votes, evaluation_weights)
+        self.max_pairwise_entropy_ = float(self.pairwise_entropy_[self.worst_pair_])
+        self.max_pairwise_entropy_se_ = standard_error(
+            pairwise_entropy_influence(*votes, self.worst_pair_)
+        )
+        self.max_pair_doubt_ = float(self.pair_doubt_[doubtful])
+        self.max_pair_doubt_bias_ = pair_doubt_bias(*votes[1:], doubtful)
+        self.max_pair_doubt_se_ = standard_error(pair_doubt_influence(*votes, doubtful))

@@ -129,12 +129,21 @@ class BBC(CallbackSupport, FittedEnsemble):
         belongs there.
     entropy_ : ndarray of shape (n,)
         Entropy of each row's memberships, in bits.
-    mean_entropy_, mean_entropy_se_ : float
-        Mean over the rows, and its Monte-Carlo standard error.
+    mean_entropy_, mean_entropy_bias_, mean_entropy_se_ : float
+        Mean over the rows; what of it is due to the number of replicas, which makes it too low; and
+        the Monte-Carlo standard error of their difference. ``mean_entropy_interval`` puts them
+        together.
     pairwise_entropy_ : ndarray of shape (K, K)
         Mean entropy between each two clusters, in bits.
-    max_pairwise_entropy_, max_pairwise_entropy_se_ : float
-        Its largest entry, and the Monte-Carlo standard error of that; 0 at K = 1.
+    max_pairwise_entropy_ : float
+        Its largest entry; 0 at K = 1. It is far too low when replicas are few, since it counts rows
+        of other clusters as much, which get one or two votes for either.
+        ``max_pairwise_entropy_se_``, its spread over repetitions, is deprecated.
+    pair_doubt_ : ndarray of shape (K, K)
+        Doubt between each two clusters: the same mean in which rows count by their membership in
+        the two, in bits.
+    max_pair_doubt_, max_pair_doubt_bias_, max_pair_doubt_se_ : float
+        Its largest entry, with bias and error as of the mean entropy; 0 at K = 1.
     worst_pair_ : tuple of two ints, or None
         The clusters worst told apart; None at K = 1.
     mc_trace_ : dict of arrays

@@ -45,6 +45,7 @@ RESULT_ARRAYS = {
     "cluster_centers_": ("<f8", "Kd"),
     "cluster_shares_": ("<f8", "K"),
     "pairwise_entropy_": ("<f8", "KK"),
+    "pair_doubt_": ("<f8", "KK"),
     "alignment_margin_": ("<f8", "B"),
     "replica_n_iter_": ("<i4", "B"),
 }
@@ -52,15 +53,21 @@ RESULT_ARRAYS = {
 RESULT_NUMBERS = {
     "variance_ratio_": float,
     "mean_entropy_": float,
+    "mean_entropy_bias_": float,
     "mean_entropy_se_": float,
     "max_pairwise_entropy_": float,
     "max_pairwise_entropy_se_": float,
+    "max_pair_doubt_": float,
+    "max_pair_doubt_bias_": float,
+    "max_pair_doubt_se_": float,
     "n_undrawn_": int,
     "n_abstentions_": int,
     "n_abstained_votes_": int,
     "n_failed_": int,
     "n_iter_": int,
 }
+# Those of them that are deprecated: read from older files, and no longer written.
+DEPRECATED_RESULTS = ("max_pairwise_entropy_se_",)
 
 
 class Unstored:

@@ -11,6 +11,7 @@ import numpy as np
 from bbclust.ensemble.fitted_state import FittedState
 from bbclust.ensemble.predictors import CenterPredictors
 from bbclust.io.model_file import (
+    DEPRECATED_RESULTS,
     PRECISIONS,
     RESULT_ARRAYS,
     RESULT_NUMBERS,
@@ -66,7 +67,11 @@ def to_plain_data(model: Any, metadata: dict[str, Any]) -> StoredModel:
         feature_names=None if names is None else tuple(map(str, names)),
         predictors=state.predictors,
         prior=_storable_prior(model),
-        results={name: getattr(model, name) for name in known if hasattr(model, name)},
+        results={
+            name: getattr(model, name)
+            for name in known
+            if name not in DEPRECATED_RESULTS and hasattr(model, name)
+        },
         metadata=metadata,
     )
 

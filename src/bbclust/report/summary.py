@@ -222,6 +222,7 @@ def _answer(
         "rows_in_between": counts.rows_in_between,
         "mean_entropy": _mean_entropy(analysis, weights),
         "mean_entropy_se": _error_of_fit(analysis, "mean_entropy_se_"),
+        "mean_entropy_interval": _entropy_interval(analysis),
         "largest_possible_entropy": float(np.log2(k)),
         "max_pairwise_entropy": None,
         "worst_pair": None,
@@ -233,7 +234,6 @@ def _answer(
     if widest is not None and worst is not None:
         answer["max_pairwise_entropy"] = {
             "value": entropies[widest],
-            "se": _error_of_fit(analysis, "max_pairwise_entropy_se_"),
             "clusters": widest,
         }
         answer["worst_pair"] = _pair(worst, doubts, entropies, _pair_tests(analysis))
@@ -294,6 +294,14 @@ def _error_of_fit(analysis: Analysis, name: str) -> float | None:
     """A Monte-Carlo error of the model, which is about the rows of its fit only."""
     error: float | None = getattr(analysis.model, name, None) if analysis.is_training else None
     return error
+
+
+def _entropy_interval(analysis: Analysis) -> tuple[float, float] | None:
+    """Where the mean entropy of the rows of the fit would be by ever more replicas."""
+    if not analysis.is_training or not hasattr(analysis.model, "mean_entropy_bias_"):
+        return None
+    low, high = analysis.model.mean_entropy_interval()
+    return None if np.isnan(low) else (low, high)
 
 
 def _row(analysis: Analysis, row: int) -> dict[str, Any]:

@@ -137,6 +137,8 @@ class KSelector(
     curves_ : dict of arrays
         One entry per cell of the grid: ``n_clusters``, ``prior_scale``, ``mean_entropy``,
         ``mean_entropy_se``, ``max_pairwise_entropy``, ``max_pairwise_entropy_se``, ``worst_pair``.
+        Entropies are too low when replicas are few, for every K alike; errors are their spread
+        over repetitions with as many replicas.
     grid_ : Grid
         All of it as it was computed: cells by K, then s, and the reference partition of each K;
         see :mod:`bbclust.selection.grid`.

@@ -167,20 +167,22 @@ class MembershipSummary:
     shares : ndarray of shape (K,)
         Of the memberships: the share of the rows that each cluster holds.
     entropy : float
-    pairwise_entropy : ndarray of shape (K, K)
+    pairwise_entropy, pair_doubts : ndarrays of shape (K, K)
     """
 
     shares: npt.NDArray[np.float64]
     entropy: float
     pairwise_entropy: npt.NDArray[np.float64]
+    pair_doubts: npt.NDArray[np.float64]
 
 
 def summarize_memberships(
     memberships: npt.NDArray[np.float64], weights: npt.NDArray[np.float64] | None = None
 ) -> MembershipSummary:
-    """Mean memberships, entropy and pairwise entropies of rows, which may have weights."""
+    """Mean memberships and entropies of rows, which may have weights."""
     return MembershipSummary(
         shares=np.average(memberships, axis=0, weights=weights),
         entropy=float(np.average(entropy(memberships), weights=weights)),
         pairwise_entropy=mean_pairwise_entropy(memberships, weights),
+        pair_doubts=pair_doubts(memberships, weights),
     )

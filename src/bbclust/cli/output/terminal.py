@@ -87,10 +87,10 @@ def _listed(names: Sequence[str]) -> str:
 def _measure_lines(answer: dict[str, Any]) -> list[str]:
     if not _is_measured(answer):
         return []
-    error = answer["mean_entropy_se"]
-    plus_minus = "" if error is None else f" +- {error:.3f}"
+    interval = answer["mean_entropy_interval"]
+    more = "" if interval is None else " ({:.3f} to {:.3f} with endless replicas)".format(*interval)
     lines = [
-        f"Mean entropy {answer['mean_entropy']:.3f}{plus_minus} bits, where "
+        f"Mean entropy {answer['mean_entropy']:.3f} bits{more}, where "
         f"{answer['largest_possible_entropy']:.3f} would say nothing",
     ]
     worst = answer["worst_pair"]
