@@ -13,7 +13,9 @@ from bbclust.diagnostics.center_posterior import (
     posterior_centers,
     quantiles,
     replicas_needed,
+    small_sample_factor,
 )
+from bbclust.priors import MixturePrior
 from bbclust.stages.bootstrap import Resampling
 
 IRIS = load_iris().data
@@ -86,32 +88,67 @@ def test_the_mean_of_replicas_varies_by_the_ratio(scheme, seed):
 
 
 COVERAGE = {
-    "proper": {"prior_weight": 0.001},
-    "few draws": {"prior_weight": 0.001, "n_draws": 60},
+    "few draws, next to no prior": {"prior_weight": 0.001, "n_draws": 60},
+    "elicited prior": {},
+    "heavy and wide elicited prior": {"prior_weight": 0.9, "prior_scale": 2.0},
     "rubin": {"resampling": "rubin"},
-    "resample": {"prior_weight": 0.001, "weighting": "resample"},
+    "resample": {"prior_weight": 0.3, "weighting": "resample"},
 }
 
 
 @pytest.mark.parametrize("scheme", COVERAGE.values(), ids=COVERAGE)
-def test_intervals_cover_the_true_centres_as_often_as_they_say(scheme):
-    """500 data sets, 4 coordinates each; two clusters of 60 rows.
+def test_intervals_and_regions_cover_the_true_centres_as_often_as_they_say(scheme):
+    """300 data sets, 4 coordinates and 2 centres each; two clusters of 20 rows.
 
-    The coverage of a normal interval whose variance is estimated from 60 rows is 94.5%; so that of
-    these may be 93.5 to 95.5%, and the bounds are beyond that by a chance of 1e-6. Without the
-    ratio it would be 99.4% at m = n.
+    Coverage may be 93 to 97%, and the bounds are beyond that by a chance of 1e-6. If the rows were
+    counted twice it would be 81% at a prior weight of 0.5; without the ratio of replicas 99%.
     """
     generator = np.random.default_rng()
-    covered = []
-    for _ in range(500):
-        model = fit(blobs(generator, 60), n_replicas=160, random_state=0, **scheme)
+    covered, inside = [], []
+    for _ in range(300):
+        model = fit(blobs(generator, 20), n_replicas=160, random_state=0, **scheme)
         lower, upper = np.moveaxis(model.centers_interval(0.95), -1, 0)
         order = np.argsort(model.cluster_centers_[:, 0])
         covered.append((lower[order] <= CORNERS) & (upper[order] >= CORNERS))
-    low = stats.binom.ppf(5e-7, 2000, 0.935)
-    high = stats.binom.isf(5e-7, 2000, 0.955)
-    assert low <= np.sum(covered) <= high
-    assert high < 2000 * 0.98
+        regions = model.centers_region(0.95)
+        for k, center in zip(order, CORNERS, strict=True):
+            away = regions.centers[k] - center
+            length = np.sqrt(away @ np.linalg.solve(regions.covariances[k], away))
+            inside.append(length <= regions.radii[k])
+    for found, n in ((covered, 1200), (inside, 600)):
+        low, high = stats.binom.ppf(5e-7, n, 0.93), stats.binom.isf(5e-7, n, 0.97)
+        assert low <= np.sum(found) <= high
+        assert low > 0.86 * n
+
+
+def test_intervals_with_a_prior_of_ones_own_are_those_of_the_posterior():
+    """Half the rows' worth of a prior that is right: narrower than by the rows alone."""
+    X = blobs(np.random.default_rng(0), 100)
+    expert = MixturePrior([0.5, 0.5], CORNERS, [np.eye(2)] * 2)
+    own, elicited = fit(X, prior=expert), fit(X)
+    assert own.center_variance_ratio_ == own.variance_ratio_ == elicited.variance_ratio_
+    assert elicited.center_variance_ratio_ == pytest.approx(elicited.variance_ratio_ / 2)
+    assert np.isnan(own.cluster_rows_).all()
+    assert elicited.cluster_rows_.tolist() == [100, 100]
+    widths = [np.diff(model.centers_interval()).mean() for model in (own, elicited)]
+    assert widths[0] < 0.85 * widths[1]
+
+
+def test_weights_leave_fewer_rows():
+    """Half of the rows with weight 3, half with 1: as many as 0.8 of them (Kish)."""
+    X = blobs(np.random.default_rng(0), 50)
+    weights = np.tile([1.0, 3.0], 50)
+    model = BBC(2, random_state=0).fit(X, sample_weight=weights)
+    np.testing.assert_allclose(model.cluster_rows_, 40)
+    assert model.center_variance_ratio_ == pytest.approx(model.variance_ratio_ / 2 * 0.8)
+
+
+def test_the_factor_of_small_samples_by_hand():
+    """In one dimension Student's quantile beside the normal one, and the divisors."""
+    student, normal = stats.t.ppf(0.975, 9), stats.norm.ppf(0.975)
+    assert small_sample_factor(0.95, 10, 1) == pytest.approx(student / normal * np.sqrt(11 / 9))
+    assert small_sample_factor(0.95, 10**9, 3) == pytest.approx(1, abs=1e-6)
+    assert np.isnan(small_sample_factor(0.95, 3, 3))
 
 
 # --- quantiles ----------------------------------------------------------------------------------

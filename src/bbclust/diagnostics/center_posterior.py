@@ -6,6 +6,14 @@ with random weights, and gives a set of mass g a weight with variance
 concentration n + k that it approaches as m grows, it is :math:`g (1 - g) / (n + k + 1)`. So
 deviations from the mean over the replicas are divided by the root of the ratio, 1 + (n + k) / m,
 which at m = n and without a prior is 2 (``bootstrap.Resampling.variance_ratio``).
+
+A prior that was elicited from the same rows tells nothing that they do not, yet counts as k more of
+them: the posterior is too narrow for what another sample of rows would give. The mean of a cluster
+with covariance S varies over samples by S / (n p), and under the posterior by
+:math:`((1 - \omega) S + \omega s S) / ((n + k) p)`, where :math:`n / (n + k) = 1 - \omega`. So the
+variance is divided by :math:`(1 - \omega) (1 - \omega + \omega s)` as well, and by the share of
+rows that unequal weights leave (Kish): :func:`sampling_ratio`. As the covariance is estimated from
+the rows of the cluster, intervals are those of Student's distribution and regions Hotelling's.
 """
 
 from __future__ import annotations
@@ -15,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import chdtri, fdtri
 
 from bbclust.priors.covariances import semidefinite_factor
 from bbclust.priors.density import support_of, whitened
@@ -62,6 +71,35 @@ class CenterDistances:
     upper: Array
 
 
+def sampling_ratio(prior_weight: float, scale: float, effective_share: float) -> float:
+    """Variance of a centre under the posterior, divided by that over samples of the rows.
+
+    For a prior elicited from these rows, of weight omega and scale s; 1 without a prior. With
+    weights, as many equal rows as ``effective_share`` of them would tell as much.
+    """
+    return (1 - prior_weight) * (1 - prior_weight + prior_weight * scale) * effective_share
+
+
+def effective_share(weights: Array | None) -> float:
+    """Rows of equal weight that would tell as much as these (Kish), as a share of them."""
+    return 1.0 if weights is None else float(weights.mean() ** 2 / (weights**2).mean())
+
+
+def small_sample_factor(level: float, n_rows: float, n_features: int) -> float:
+    """How many times wider than a normal region one is whose covariance was estimated from rows.
+
+    n draws with Dirichlet weights give the variance of a mean as 1 / (n + 1) of that with divisor
+    n, instead of 1 / n of that with divisor n - 1; and the quantile is that of Hotelling's
+    distribution, Student's in one dimension, instead of the normal one. NaN for too few rows.
+    """
+    if n_rows <= n_features:
+        return math.nan
+    rest = n_rows - n_features
+    hotelling = n_features * (n_rows - 1) / rest * fdtri(n_features, rest, level)
+    normal = chdtri(n_features, 1 - level)
+    return math.sqrt((n_rows + 1) / (n_rows - 1) * hotelling / normal)
+
+
 def posterior_centers(centers: Array, occupied: Flags, variance_ratio: float) -> Array:
     """Draws from the posterior of the centres, (B, K, d); NaN where a replica lacks the cluster.
 
@@ -90,9 +128,10 @@ def quantiles(draws: Array, shares: tuple[float, ...]) -> Array:
     return np.asarray(np.quantile(draws, shares, axis=0, method="weibull"))
 
 
-def center_intervals(draws: Array, level: float) -> Array:
+def center_intervals(draws: Array, level: float, n_rows: Array | None = None) -> Array:
     """Equal-tailed intervals of every coordinate, (K, d, 2).
 
+    With the rows ``n_rows`` (K,) of each cluster they are as much wider as their number asks for.
     NaN for clusters that too few of the replicas found.
     """
     tail = (1 - level) / 2
@@ -101,12 +140,17 @@ def center_intervals(draws: Array, level: float) -> Array:
     for k in range(n_clusters):
         mine = _found(draws[:, k])
         if len(mine) >= replicas_needed(level):
-            intervals[k] = quantiles(mine, (tail, 1 - tail)).T
+            factor = 1.0 if n_rows is None else small_sample_factor(level, n_rows[k], 1)
+            mean = mine.mean(axis=0)
+            intervals[k] = (mean + factor * (quantiles(mine, (tail, 1 - tail)) - mean)).T
     return intervals
 
 
-def center_regions(draws: Array, level: float) -> CenterRegions:
-    """Ellipsoids in the shape of the covariance that hold the share ``level`` of the draws."""
+def center_regions(draws: Array, level: float, n_rows: Array | None = None) -> CenterRegions:
+    """Ellipsoids in the shape of the covariance that hold the share ``level`` of the draws.
+
+    With the rows ``n_rows`` (K,) of each cluster they are as much larger as their number asks for.
+    """
     _, n_clusters, d = draws.shape
     centers = np.full((n_clusters, d), np.nan)
     covariances = np.full((n_clusters, d, d), np.nan)
@@ -121,11 +165,12 @@ def center_regions(draws: Array, level: float) -> CenterRegions:
         if len(mine) >= replicas_needed(level, tails=1):
             support = support_of(semidefinite_factor(covariances[k]))
             lengths = np.sqrt((whitened(deviations, support) ** 2).sum(axis=1))
-            radii[k] = quantiles(lengths, (level,))[0]
+            factor = 1.0 if n_rows is None else small_sample_factor(level, n_rows[k], d)
+            radii[k] = factor * quantiles(lengths, (level,))[0]
     return CenterRegions(centers, covariances, radii)
 
 
-def distances_between(draws: Array, level: float) -> CenterDistances:
+def distances_between(draws: Array, level: float, n_rows: Array | None = None) -> CenterDistances:
     """Distances between the centres of each two clusters, over replicas that found both."""
     tail = (1 - level) / 2
     n_clusters = draws.shape[1]
@@ -138,7 +183,10 @@ def distances_between(draws: Array, level: float) -> CenterDistances:
             if len(lengths):
                 values[0] = np.median(lengths)
             if len(lengths) >= replicas_needed(level):
-                values[1:] = quantiles(lengths, (tail, 1 - tail))
+                pair = None if n_rows is None else n_rows[k] + n_rows[other] - 1
+                factor = 1.0 if pair is None else small_sample_factor(level, pair, 1)
+                ends = values[0] + factor * (quantiles(lengths, (tail, 1 - tail)) - values[0])
+                values[1:] = np.maximum(ends, 0.0)
             found[:, k, other] = found[:, other, k] = values
     return CenterDistances(*found)
 

@@ -29,8 +29,10 @@ from bbclust.diagnostics.center_posterior import (
     center_intervals,
     center_regions,
     distances_between,
+    effective_share,
     posterior_centers,
     replicas_needed,
+    sampling_ratio,
 )
 from bbclust.diagnostics.comembership import comembership_rates
 from bbclust.diagnostics.variable_importance import VariableImportance, variable_importances
@@ -392,15 +394,20 @@ class FittedEnsemble(
         self._max_pairwise_entropy_se = error
 
     def centers_interval(self, level: float = 0.95) -> npt.NDArray[np.float64]:
-        """Credible intervals of the cluster centres, coordinate by coordinate.
+        """Intervals of the cluster centres, coordinate by coordinate.
 
-        Equal-tailed intervals of the posterior of each cluster's mean: the Dirichlet process that
-        combines data and prior, with the clusters as the replicas find them. Replicas scatter more
-        than that posterior, and are drawn together accordingly (``variance_ratio_``). Intervals
-        are wider for few replicas, so that they hold ``level`` of the posterior on average.
+        With an elicited prior (``prior=None`` or :class:`~bbclust.priors.ElicitedPrior`) or none,
+        they are confidence intervals: they hold the centres that as many replicas of ever more
+        rows of the same kind would find with the share ``level``, whatever ``prior_weight`` is. The
+        prior was read off the same rows, so it does not make them narrower.
 
-        Almost without a prior (``prior_weight`` near 0) and for well separated clusters, they are
-        confidence intervals too. A prior elicited from the same data counts these twice.
+        With a prior of your own they are credible intervals of the Dirichlet process that combines
+        it with the data: as narrow as data and prior together make them, and right if the prior is.
+
+        Replicas scatter more than either, and are drawn together accordingly
+        (``center_variance_ratio_``). Intervals are wider for few replicas and for clusters of few
+        rows. Where clusters overlap, k-means centres lie further apart than those of the groups:
+        the intervals are for the former.
 
         Parameters
         ----------
@@ -421,10 +428,12 @@ class FittedEnsemble(
         (3, 4, 2)
         """
         level = self._check_level(level)
-        return center_intervals(self._posterior_centers(), level)
+        return center_intervals(self._posterior_centers(), level, self._rows_of_clusters())
 
     def centers_region(self, level: float = 0.95) -> CenterRegions:
-        """Credible regions of the cluster centres, all coordinates together.
+        """Regions of the cluster centres, all coordinates together.
+
+        What they hold is what :meth:`centers_interval` says.
 
         Parameters
         ----------
@@ -433,9 +442,10 @@ class FittedEnsemble(
         Returns
         -------
         CenterRegions
-            Means, covariances and radii of ellipsoids: the shape of the posterior covariance, so
-            large that the share ``level`` of the replicas lies inside. It takes clearly more
-            replicas than features.
+            Means, covariances and radii of ellipsoids: the shape of the covariance over the
+            replicas, so large that the share ``level`` of them lies inside, and larger for clusters
+            of few rows; NaN for those of no more rows than features. It takes clearly more replicas
+            than features.
 
         Examples
         --------
@@ -446,10 +456,10 @@ class FittedEnsemble(
         ((3, 4, 4), array([3., 3., 3.]))
         """
         level = self._check_level(level, tails=1)
-        return center_regions(self._posterior_centers(), level)
+        return center_regions(self._posterior_centers(), level, self._rows_of_clusters())
 
     def center_distances(self, level: float = 0.95) -> CenterDistances:
-        """Distances between the cluster centres, with credible intervals.
+        """Distances between the cluster centres, with intervals as of :meth:`centers_interval`.
 
         Parameters
         ----------
@@ -471,7 +481,7 @@ class FittedEnsemble(
                [2., 5., 0.]])
         """
         level = self._check_level(level)
-        return distances_between(self._posterior_centers(), level)
+        return distances_between(self._posterior_centers(), level, self._rows_of_clusters())
 
     def variable_importance(self, X: Any = None) -> VariableImportance:
         """What each variable tells about the clusters, in bits.
@@ -574,7 +584,18 @@ class FittedEnsemble(
         return self._state.record
 
     def _posterior_centers(self) -> npt.NDArray[np.float64]:
-        return posterior_centers(self.replica_centers_, self._state.occupied, self.variance_ratio_)
+        # files of earlier versions lack the other ratio
+        ratio = getattr(self, "center_variance_ratio_", self.variance_ratio_)
+        return posterior_centers(self.replica_centers_, self._state.occupied, ratio)
+
+    def _rows_of_clusters(self) -> npt.NDArray[np.float64] | None:
+        """Rows from which each centre was estimated, if by them alone."""
+        rows = getattr(self, "cluster_rows_", None)
+        return None if rows is None or np.isnan(rows).any() else rows
+
+    def _has_own_prior(self) -> bool:
+        """Whether the prior tells what the rows do not."""
+        return False
 
     def _check_level(self, level: float, *, tails: int = 2) -> float:
         check_is_fitted(self)
@@ -588,7 +609,12 @@ class FittedEnsemble(
         return level
 
     def _publish_replicas(
-        self, job: Any, n: int, replicas: Replicas, trace: list[Precision]
+        self,
+        job: Any,
+        n: int,
+        replicas: Replicas,
+        trace: list[Precision],
+        weights: npt.NDArray[np.float64] | None = None,
     ) -> None:
         """Set what does not depend on the votes on every row of the n there are."""
         reference = job.reference
@@ -602,7 +628,15 @@ class FittedEnsemble(
         self.prior_ = job.prior
         self.reference_centers_ = reference.centers
         self.cluster_centers_ = replicas.mean_centers(reference.centers)
-        self.variance_ratio_ = job.plan.resampling.variance_ratio(n)
+        resampling = job.plan.resampling
+        self.center_variance_ratio_ = self.variance_ratio_ = resampling.variance_ratio(n)
+        self.cluster_rows_ = np.full(reference.n_clusters, np.nan)
+        if not (resampling.uses_prior and self._has_own_prior()):
+            share = effective_share(weights)
+            weight = resampling.prior_weight if resampling.uses_prior else 0.0
+            scale = float(getattr(self, "prior_scale", 1.0))
+            self.center_variance_ratio_ *= sampling_ratio(weight, scale, share)
+            self.cluster_rows_ = reference.shares * n * share
         self.n_abstained_votes_ = int(replicas.abstained.sum())
         self.n_failed_ = len(replicas.failures)
 

@@ -36,6 +36,7 @@ from bbclust.ensemble.run import (
 )
 from bbclust.estimators.base import FittedEnsemble
 from bbclust.estimators.sklearn_callbacks import CallbackContext, CallbackSupport, with_callbacks
+from bbclust.priors.elicited import ElicitedPrior
 from bbclust.stages.bootstrap import RESAMPLINGS, WEIGHTINGS
 from bbclust.stages.entropies import entropy, summarize_memberships
 from bbclust.stages.kmeans import partition_from_labels
@@ -166,8 +167,13 @@ class BBC(CallbackSupport, FittedEnsemble):
         Aligned centres of every replica.
     variance_ratio_ : float
         How many times larger the variance of a cluster's mean is over the replicas than under the
-        posterior: 1 + (n + k) / m for the proper Bayesian bootstrap with weights. What is said of
-        centres (``centers_interval`` and so on) takes account of it.
+        posterior: 1 + (n + k) / m for the proper Bayesian bootstrap with weights.
+    center_variance_ratio_ : float
+        The same, beside what is said of centres (``centers_interval`` and so on): with an elicited
+        prior or none, the spread over other samples of rows.
+    cluster_rows_ : ndarray of shape (K,)
+        Rows of each cluster of the reference, fewer if weights are unequal; NaN with a prior of
+        your own.
     replica_n_iter_ : ndarray of shape (B,)
         Lloyd iterations of each replica's best start.
     alignment_margin_ : ndarray of shape (B,)
@@ -403,6 +409,9 @@ class BBC(CallbackSupport, FittedEnsemble):
         kmeans = EngineKMeans(int(self.n_init), int(self.max_iter), float(self.tol))
         return as_clusterer(self.clusterer, otherwise=kmeans)
 
+    def _has_own_prior(self) -> bool:
+        return not (self.prior is None or type(self.prior) is ElicitedPrior)
+
     def _settings(self) -> ReplicaSettings:
         return make_settings(
             self._clusterer(),
@@ -505,7 +514,7 @@ class BBC(CallbackSupport, FittedEnsemble):
             source="memory",
             record=FitRecord(rows, job, replicas, trace, votes),
         )
-        self._publish_replicas(job, table.n, replicas, trace)
+        self._publish_replicas(job, table.n, replicas, trace, table.weights)
         self.n_votes_ = votes.sum(axis=1)
         others = centered(rows.zero_weight_rows, table.center)
         nearest = nearest_center(others, job.reference.centers - table.center)

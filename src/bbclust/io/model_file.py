@@ -44,6 +44,7 @@ RESULT_ARRAYS = {
     "reference_centers_": ("<f8", "Kd"),
     "cluster_centers_": ("<f8", "Kd"),
     "cluster_shares_": ("<f8", "K"),
+    "cluster_rows_": ("<f8", "K"),
     "pairwise_entropy_": ("<f8", "KK"),
     "pair_doubt_": ("<f8", "KK"),
     "alignment_margin_": ("<f8", "B"),
@@ -52,6 +53,7 @@ RESULT_ARRAYS = {
 # Fitted attributes that are single numbers; a float that is NaN is null in the file.
 RESULT_NUMBERS = {
     "variance_ratio_": float,
+    "center_variance_ratio_": float,
     "mean_entropy_": float,
     "mean_entropy_bias_": float,
     "mean_entropy_se_": float,
@@ -66,6 +68,7 @@ RESULT_NUMBERS = {
     "n_failed_": int,
     "n_iter_": int,
 }
+MAY_BE_NAN = ("alignment_margin_", "cluster_rows_")
 # Those of them that are deprecated: read from older files, and no longer written.
 DEPRECATED_RESULTS = ("max_pairwise_entropy_se_",)
 
@@ -287,7 +290,7 @@ def _result_arrays(
             values = results[name] = arrays.pop(name)
             check_array(values, dtype, tuple(lengths[axis] for axis in axes))
             # the margin of an alignment may be undefined
-            known = name == "alignment_margin_" or bool(np.isfinite(values).all())
+            known = name in MAY_BE_NAN or bool(np.isfinite(values).all())
             require(known, f"{name} holds NaN or infinity")
     return results
 
