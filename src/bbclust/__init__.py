@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bbclust.estimators.fuzzy_c_means import FuzzyCMeans
     from bbclust.estimators.load_model import load_model
     from bbclust.selection.k_selector import KSelector
+    from bbclust.selection.sensitivity import sensitivity
     from bbclust.stages.entropies import entropy, pairwise_entropy
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "load_model",
     "pairwise_entropy",
     "proper_bayesian_bootstrap",
+    "sensitivity",
 ]
 
 # Where the names are. They are imported when first used: `bbclust --help` cannot wait for
@@ -51,6 +53,7 @@ _HOMES = {
     "load_model": "estimators.load_model",
     "pairwise_entropy": "stages.entropies",
     "proper_bayesian_bootstrap": "ensemble.proper_bootstrap",
+    "sensitivity": "selection.sensitivity",
 }
 _SUBMODULES = ("baselines", "dask", "datasets", "plots", "priors", "report")
 

@@ -577,6 +577,22 @@ def test_the_demo_shows_iris_as_in_the_paper(tmp_path, monkeypatch):
     assert (tmp_path / "bbclust-demo" / "report.html").stat().st_size > 10_000
 
 
+def test_other_settings_are_in_summary_and_report(iris_csv, tmp_path):
+    options = ("--k", "2:3", "--n-replicas", 60, "--fast", "--sensitivity")
+    result = run("analyze", iris_csv, *options, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    found = json.loads((tmp_path / "out" / "summary.json").read_text())["sensitivity"]
+    first, *others = found["settings"]
+    assert (first["setting"], first["n_moved"]) == ("as chosen", 0)
+    assert len(others) == 5
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "What other settings would say" in page
+    assert found["statement"] in page
+    result = run("analyze", iris_csv, "--k", "3", "--sensitivity", "--out", tmp_path / "other")
+    assert result.exit_code == 2
+    assert "give a range such as --k 2:10" in " ".join(result.stderr.split())
+
+
 # --- what is printed where ------------------------------------------------------------------------
 
 

@@ -81,6 +81,7 @@ def _check_options(source: Source, scale: str, method: Method) -> None:
         f"--missing {source.missing}": source.missing != "error",
         "--truth": source.wanted.truth is not None,
         "--categories one-hot": source.wanted.one_hot,
+        "--sensitivity": method.sensitivity,
     }
     for option, given in refused.items():
         if given:

@@ -164,6 +164,10 @@ Fast = Annotated[
     bool,
     _method("--fast", help="Leave out the tests, the half-samples and the other methods."),
 ]
+WithSensitivity = Annotated[
+    bool,
+    _method("--sensitivity", help="Repeat it with other prior weights, scales and draws."),
+]
 Seed = Annotated[int, _method(min=0, help="The same seed gives the same result.")]
 Jobs = Annotated[int, _method(help="Threads; -1 is all cores. The result is the same.")]
 MinConfidence = Annotated[

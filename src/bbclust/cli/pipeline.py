@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,7 @@ from bbclust.cli.settings import Method
 if TYPE_CHECKING:
     from bbclust.estimators.bbc import BBC
     from bbclust.selection.k_selector import KSelector
+    from bbclust.selection.sensitivity import Sensitivity
 
 
 @dataclass(frozen=True)
@@ -127,11 +129,13 @@ def _analyse(
         progress.begin("asking other methods")
         k_values = list(fitted.grid_.k_values)
         baselines = ask_other_methods(table.sample, k_values, method, progress, notes)
+    varied = _vary(fitted, table, progress) if method.sensitivity else None
     results = table.gather(fitted, work.parts, progress)
     progress.begin("writing the results")
     findings = replace(
         results.findings,
         baselines=baselines,
+        sensitivity=varied,
         notes=[
             *notes.sentences,
             *results.findings.notes,
@@ -140,6 +144,16 @@ def _analyse(
         ],
     )
     return replace(results, findings=findings)
+
+
+def _vary(fitted: Any, table: LoadedTable, progress: Progress) -> Sensitivity:
+    """What other settings would say."""
+    from bbclust.selection.sensitivity import sensitivity
+
+    progress.begin("changing the settings")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what they say of other settings is no note on these
+        return sensitivity(fitted, table.sample, callbacks=progress.callback())
 
 
 def _fit(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Callback = Callable[[int, int], None]
 
 # What matters only where K is chosen.
-OF_CHOICE = ("criterion", "null_reference", "n_resamples", "fast")
+OF_CHOICE = ("criterion", "null_reference", "n_resamples", "fast", "sensitivity")
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class Method:
         None leaves it to :attr:`starts`.
     fast : bool
         Whether the tests, the half-samples and the other methods are left out.
+    sensitivity : bool
+        Whether all is repeated with other settings.
     """
 
     k: tuple[int, ...] | str
@@ -44,6 +46,7 @@ class Method:
     null_reference: int = 19
     n_resamples: int = 10
     fast: bool = False
+    sensitivity: bool = False
     missing: str = "error"
     seed: int = 0
     jobs: int = -1

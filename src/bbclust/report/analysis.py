@@ -20,6 +20,7 @@ from bbclust.diagnostics.filled_rows import fill_at_centers, in_units_of
 from bbclust.diagnostics.row_counts import RowCounts, count_rows
 from bbclust.estimators.base import FittedEnsemble
 from bbclust.selection.k_selector import KSelector
+from bbclust.selection.sensitivity import Sensitivity
 from bbclust.stages.entropies import entropy
 from bbclust.stages.table import Floats
 from bbclust.version import __version__
@@ -68,6 +69,8 @@ class Findings:
     versions : mapping from package to version
     baselines : sequence of KChoice, or None
         What other methods say of K: the result of ``compare_baselines``.
+    sensitivity : Sensitivity, or None
+        What other settings choose: the result of ``bbclust.sensitivity``.
     notes : sequence of str
         What a reader should know besides, such as warnings.
     files : mapping from name to content
@@ -93,6 +96,7 @@ class Findings:
     settings: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     baselines: Sequence[KChoice] | None = None
+    sensitivity: Sensitivity | None = None
     notes: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict)
 

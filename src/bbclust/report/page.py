@@ -85,7 +85,7 @@ def make_page(analysis: Analysis, summary: Mapping[str, Any] | None = None) -> s
     page = _environment().get_template("report.html")
     return page.render(
         summary=summary,
-        **{name: summary[name] for name in ("data", "answer", "selection", "truth")},
+        **{name: summary[name] for name in ("data", "answer", "selection", "truth", "sensitivity")},
         **_texts(analysis, summary, shown),
         **_tables(analysis, summary),
         methods=compare_methods(summary),
@@ -340,14 +340,14 @@ def _texts(analysis: Analysis, summary: Mapping[str, Any], shown: ShownRows) -> 
         ("profiles", "Profiles"),
         ("truth", "Known classes"),
         ("others", "Other methods"),
+        ("sensitivity", "Settings"),
         ("prior", "Prior"),
         ("columns", "Columns"),
         ("method", "How it was computed"),
         ("words", "Words"),
     ]
-    absent = {
-        name for name, key in (("truth", "truth"), ("others", "baselines")) if not summary[key]
-    }
+    optional = (("truth", "truth"), ("others", "baselines"), ("sensitivity", "sensitivity"))
+    absent = {name for name, key in optional if not summary[key]}
     if not data["audit"]:
         absent.add("columns")
     columns = [short(name) for name in data["columns"]]

@@ -170,6 +170,7 @@ def _clustering(analysis: Analysis) -> dict[str, Any]:
         "pairs": _pairs(doubts, entropies, _pair_tests(analysis)),
         "truth": _truth(analysis),
         "baselines": _baselines(analysis),
+        "sensitivity": _sensitivity(analysis),
     }
 
 
@@ -452,6 +453,13 @@ def _baselines(analysis: Analysis) -> list[dict[str, Any]] | None:
     if analysis.baselines is None:
         return None
     return [summarize_choice(choice) for choice in analysis.baselines]
+
+
+def _sensitivity(analysis: Analysis) -> dict[str, Any] | None:
+    found = analysis.sensitivity
+    if found is None:
+        return None
+    return {"statement": found.statement(), "settings": [asdict(one) for one in found.variations]}
 
 
 def summarize_choice(choice: KChoice) -> dict[str, Any]:

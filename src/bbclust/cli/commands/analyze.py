@@ -11,6 +11,7 @@ from bbclust.cli.dask_options import ClusterOptions, refuse_cluster_options
 from bbclust.cli.input.preparation import default_out, prepare
 from bbclust.cli.local_engine import LocalEngine
 from bbclust.cli.option_groups import ReplicaOptions, SelectionOptions, TableOptions
+from bbclust.cli.output.errors import CommandError
 from bbclust.cli.pipeline import Engine, Output, run
 
 
@@ -23,13 +24,19 @@ def analyze(
     engine: o.EngineKind = o.Engine.local,
     out: o.OutDirectory = None,
     with_columns: o.WithColumns = False,
+    sensitivity: o.WithSensitivity = False,
     force: o.Force = False,
     resume: o.Resume = False,
     json: o.AsJson = False,
     quiet: o.Quiet = False,
 ) -> None:
     """Choose K, cluster, and write a report: the whole way from a file."""
-    method = selection.method(replicas, table.missing_values)
+    method = replace(selection.method(replicas, table.missing_values), sensitivity=sensitivity)
+    if sensitivity and not method.chooses:
+        raise CommandError(
+            "--sensitivity asks what other settings would choose, and --k gives one number: give a "
+            "range such as --k 2:10, or leave it out."
+        )
     source, scale = table.source(truth=truth), table.scale.value
     source = replace(source, with_columns=with_columns)
     where = default_out(table.file, "-bbclust") if out is None else Path(out)
