@@ -35,6 +35,7 @@ from bbclust.diagnostics.center_posterior import (
     sampling_ratio,
 )
 from bbclust.diagnostics.comembership import comembership_rates
+from bbclust.diagnostics.partition_posterior import PartitionPosterior, partition_posterior
 from bbclust.diagnostics.variable_importance import VariableImportance, variable_importances
 from bbclust.ensemble.fitted_state import WITHOUT_ROWS, FitRecord, FittedState
 from bbclust.ensemble.job import Replicas
@@ -482,6 +483,58 @@ class FittedEnsemble(
         """
         level = self._check_level(level)
         return distances_between(self._posterior_centers(), level, self._rows_of_clusters())
+
+    def partition_posterior(self, level: float = 0.95) -> PartitionPosterior:
+        r"""The partition as a whole: a consensus of the replicas, and how far they are from it.
+
+        Partitions are compared by the variation of information, which is 0 for the same clusters,
+        whatever their names, and counts the bits that one does not tell about the other. The
+        consensus has the least mean from the partitions of all replicas that was found; its
+        credible ball holds the share ``level`` of them (Wade and Ghahramani 2018, Bayesian Analysis
+        13, 559-626). ``labels_`` are decided row by row, the consensus for all rows together.
+
+        It is about the evaluation rows: all rows, or a fixed random sample of 4,096. Every replica
+        labels all of them, also those that it did not draw. Replicas scatter more than the
+        posterior (``variance_ratio_``), and so does the ball: it errs on the wide side.
+
+        Parameters
+        ----------
+        level : float between 0 and 1, default=0.95
+
+        Returns
+        -------
+        PartitionPosterior
+            ``labels`` of ``rows``, ``expected_vi``, ``radius``, the bounds of the ball, and what
+            ``changes`` in the furthest partition inside; ``print`` tells it in sentences.
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> model = BBC(3, random_state=0).fit(load_iris().data)
+        >>> found = model.partition_posterior()
+        >>> found.n_clusters, round(found.expected_vi, 1), round(found.radius, 1)
+        (3, 0.2, 0.6)
+        """
+        record = self._rows_of_fit("partition_posterior")
+        level = check.check_level(level)
+        plan, table = record.job.plan, record.rows.table
+        if not plan.clusterer.predicts:
+            raise ValueError(
+                "partition_posterior compares whole partitions, and replicas of "
+                f"{plan.clusterer.name} label only the rows they drew: use a clusterer that can "
+                "predict, such as k-means."
+            )
+        rows = record.rows.numbers_of(plan.evaluation_rows)
+        labels = self._state.predictors.labels(table.original(plan.evaluation_rows), rows)
+        return partition_posterior(
+            np.array([of_replica.astype(np.int16) for of_replica in labels]),
+            self.labels_[rows],
+            table.weights_or_ones()[plan.evaluation_rows],
+            rows=rows,
+            n_clusters=len(self.reference_centers_),
+            level=level,
+        )
 
     def variable_importance(self, X: Any = None) -> VariableImportance:
         """What each variable tells about the clusters, in bits.

@@ -149,6 +149,12 @@ class WeightedRows:
         """Values of the table's rows from those of all rows of X."""
         return of_all_rows if self.positive_weight is None else of_all_rows[self.positive_weight]
 
+    def numbers_of(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Numbers in X of rows of the table."""
+        if self.positive_weight is None:
+            return places
+        return np.asarray(np.flatnonzero(self.positive_weight)[places])
+
     def weights(self) -> Array | None:
         """Weights of all rows of X; None when all count the same."""
         if self.positive_weight is None:
