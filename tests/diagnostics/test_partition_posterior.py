@@ -170,7 +170,7 @@ def test_rows_that_all_label_alike_are_one_group():
 def test_the_search_finds_the_least_of_all_partitions(flips, weighted):
     """Compared with every partition of up to 7 rows, of which there are 877.
 
-    The search is not exact in general. Up to 7 rows it missed none of 13,000 such arrays.
+    The search is not exact in general, which is why these arrays are the same in every run.
     """
     generator = np.random.default_rng([int(10 * flips), weighted])
     for _ in range(25):

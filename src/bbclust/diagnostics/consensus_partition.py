@@ -38,7 +38,7 @@ from bbclust.diagnostics.variation_of_information import (
 from bbclust.stages.table import Array
 
 ROUNDING = 1e-12  # bits; a smaller gain may be none
-MOST_CELLS = 2**24  # of the contingency tables with all partitions: 256 MB
+MOST_CELLS = 2**24  # of the contingency tables with all partitions: 256 MB with their terms
 MOST_CANDIDATES = 200  # partitions that are compared with all: time is linear in B beyond
 _GROUPS_IN_STARTS = 128  # more starts where groups are few, and cost nothing
 _GROUPS_AT_ONCE = 16
@@ -87,7 +87,7 @@ def _x_log2_x(x: Any) -> Array:
 
 
 def _looked_up(total: int) -> Callable[[Any], Array]:
-    """The same for whole numbers up to a total, four times as fast."""
+    """The same for whole numbers up to a total, without logarithms."""
     values = _x_log2_x(np.arange(total + 1.0))
     return lambda x: values[x]
 

@@ -106,8 +106,10 @@ def vi_from_partition(labels: Codes, partition: Codes, weights: Array) -> Array:
 def _vi_of_some(labels: Codes, partition: Codes, weights: Array) -> Array:
     n_labels, n_clusters = int(labels.max()) + 1, int(partition.max()) + 1
     size, numbers = n_labels * n_clusters, np.arange(len(labels))
-    cells = (labels * n_clusters + partition + size * numbers[:, None]).reshape(-1)
-    repeated = np.tile(weights, len(labels))
+    cells = labels * n_clusters
+    cells += partition
+    cells += size * numbers[:, None]
+    cells, repeated = cells.reshape(-1), np.tile(weights, len(labels))
     if size <= _CELLS_PER_ROW * len(partition):
         masses = np.bincount(cells, repeated, size * len(labels))
         found = np.flatnonzero(masses)
