@@ -15,6 +15,7 @@ from numpy.random import Philox
 from scipy.special import ndtri
 
 DRAWS, NORMALS, WEIGHTS, RESAMPLING, SEEDING, REFERENCE = 1, 2, 3, 4, 5, 6
+REFERENCE_SWAPS = 21
 
 
 # --- randomness -------------------------------------------------------------------------------
@@ -252,6 +253,25 @@ def kmeans(points, weights, starts, *, n_clusters, max_iter=300, tolerance=0.0):
         for centers in starts
     ]
     return min(runs, key=lambda run: run.inertia)
+
+
+def improve_by_swaps(points, weights, centers, *, n_clusters, seed, n_futile):
+    """A centre goes and a row of any cluster becomes one, until a round of swaps is in vain."""
+    best = lloyd(points, weights, centers, n_clusters=n_clusters)
+    used = 0
+    while True:
+        numbers = uniforms(words(seed, REFERENCE_SWAPS, used + 3 * n_futile))[used:]
+        used += 3 * n_futile
+        for gone, into, place in numbers.reshape(n_futile, 3):
+            rows = np.flatnonzero(best.labels == int(into * n_clusters))
+            changed = best.centers.copy()
+            changed[int(gone * n_clusters)] = points[rows[int(place * len(rows))]]
+            found = lloyd(points, weights, changed, n_clusters=n_clusters)
+            if found.inertia < best.inertia * (1 - 1e-12):
+                best = found
+                break
+        else:
+            return best
 
 
 # --- alignment --------------------------------------------------------------------------------

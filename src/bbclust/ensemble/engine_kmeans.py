@@ -13,6 +13,7 @@ from bbclust.stages.bootstrap import draw_arguments, draw_from_prior
 from bbclust.stages.kmeans import cluster_reference
 from bbclust.stages.missing_values import MissingDraws
 from bbclust.stages.observed_kmeans import cluster_observed
+from bbclust.stages.swaps import improve_by_swaps, pays_to_swap
 from bbclust.stages.table import Table
 
 # Multiplications after which a block reports back; about a second on one core.
@@ -54,18 +55,22 @@ class EngineKMeans:
     def find_reference(
         self, table: Table, n_clusters: int, seed: int, *, n_jobs: int = 1
     ) -> Reference:
-        """The best of many starts, on what is observed if values are missing."""
+        """The best of many starts, on what is observed if values are missing.
+
+        On small tables, of which all values are there, swaps go on from it.
+        """
         cluster = cluster_reference if table.incomplete is None else cluster_observed
-        return Reference(
-            cluster(
-                table,
-                n_clusters,
-                seed,
-                max_iter=self.max_iter,
-                tolerance=self.reference_tolerance(table.mean_variance),
-                n_jobs=n_jobs,
-            )
+        found = cluster(
+            table,
+            n_clusters,
+            seed,
+            max_iter=self.max_iter,
+            tolerance=self.reference_tolerance(table.mean_variance),
+            n_jobs=n_jobs,
         )
+        if table.incomplete is None and pays_to_swap(table, n_clusters):
+            found = improve_by_swaps(table, found, seed, max_iter=self.max_iter)
+        return Reference(found)
 
     def reference_tolerance(self, mean_variance: float) -> float:
         """Squared shift at which the reference's k-means stops, as scikit-learn's does."""

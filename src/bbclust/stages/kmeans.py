@@ -2,7 +2,8 @@
 
 Every run of k-means keeps the partition of lowest inertia among its starts. The reference
 partition uses :data:`REFERENCE_STARTS` greedy k-means++ seedings: five of them miss the optimum at
-K = 15 well separated clusters.
+K = 15 well separated clusters. Where K is larger than the number of clusters that show, 30 miss it
+as well; :mod:`bbclust.stages.swaps` goes on from there.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ class Stage(IntEnum):
     REFERENCE_SAMPLE = 18
     MISSING = 19
     MISSING_STARTS = 20
+    REFERENCE_SWAPS = 21
 
 
 def root_seed(random_state: int | RandomState | None) -> int:
