@@ -146,7 +146,15 @@ def merge(draws: Draws) -> dict:
 
 
 def squared_distances(points, centers):
-    return ((points[:, None, :] - centers[None, :, :]) ** 2).sum(axis=2)
+    axes = range(points.shape[1])
+    return sum((points[:, [j]] - centers[None, :, j]) ** 2 for j in axes)
+
+
+def cluster_means(points, weights, labels, n_clusters):
+    """Weighted means; those of empty clusters are not numbers."""
+    sums = [np.bincount(labels, weights * column, n_clusters) for column in points.T]
+    with np.errstate(invalid="ignore"):
+        return np.stack(sums, axis=1) / np.bincount(labels, weights, n_clusters)[:, None]
 
 
 def pick(amounts: np.ndarray, u: float) -> int:
@@ -167,7 +175,8 @@ def pick(amounts: np.ndarray, u: float) -> int:
 
     chunks = [amounts[i : i + 256] for i in range(0, len(amounts), 256)]
     c = descend([chunk.sum() for chunk in chunks])
-    column = descend([chunks[c][v::16].sum() for v in range(16)])
+    in_columns = np.pad(chunks[c], (0, 256 - len(chunks[c]))).reshape(16, 16)
+    column = descend(in_columns.sum(axis=0))
     return 256 * c + column + 16 * descend(chunks[c][column::16])
 
 
@@ -179,12 +188,10 @@ def seed_centers(points, weights, n_clusters, raw):
     closest = squared_distances(points, np.array(centers)).min(axis=1)
     while len(centers) < n_clusters and (weights * closest).sum() > 0:
         candidates = [pick(weights * closest, next(u)) for _ in range(trials)]
-        costs = [
-            (weights * np.minimum(closest, squared_distances(points, points[[c]])[:, 0])).sum()
-            for c in candidates
-        ]
+        distances = squared_distances(points, points[candidates])
+        costs = weights @ np.minimum(closest[:, None], distances)
         centers.append(points[candidates[int(np.argmin(costs))]])
-        closest = squared_distances(points, np.array(centers)).min(axis=1)
+        closest = np.minimum(closest, distances[:, np.argmin(costs)])
     return np.array(centers)
 
 
@@ -203,8 +210,7 @@ def lloyd(points, weights, centers, *, n_clusters, max_iter=300, tolerance=0.0):
     place[: len(centers)] = centers
     labels = None
     for _ in range(max_iter):
-        with np.errstate(invalid="ignore"):
-            now = np.nan_to_num(squared_distances(points, place), nan=np.inf).argmin(axis=1)
+        now = squared_distances(points, place).argmin(axis=1)
         if labels is not None and (now == labels).all():
             break
         labels = now
@@ -224,24 +230,19 @@ def lloyd(points, weights, centers, *, n_clusters, max_iter=300, tolerance=0.0):
                 counts[labels[i]] -= 1
                 counts[k] += 1
                 labels[i] = k
-        moved = place.copy()
-        for k in range(n_clusters):
-            if counts[k]:
-                moved[k] = np.average(points[labels == k], axis=0, weights=weights[labels == k])
+        means = cluster_means(points, weights, labels, n_clusters)
+        moved = np.where(counts[:, None] > 0, means, place)
         with np.errstate(invalid="ignore"):
             shift = np.nansum(np.where(np.isfinite(moved), (moved - place) ** 2, 0.0))
         place = moved
         if shift <= tolerance:
             break
-    final = np.where(np.isfinite(place), place, np.inf)
-    with np.errstate(invalid="ignore"):
-        distances = np.nan_to_num(squared_distances(points, final), nan=np.inf)
+    distances = squared_distances(points, place)
     labels = distances.argmin(axis=1)
     inertia = float((weights * distances[np.arange(len(points)), labels]).sum())
     occupied = np.bincount(labels, minlength=n_clusters) > 0
-    for k in np.flatnonzero(occupied):
-        final[k] = np.average(points[labels == k], axis=0, weights=weights[labels == k])
-    return Lloyd(labels, final, inertia, occupied)
+    means = cluster_means(points, weights, labels, n_clusters)
+    return Lloyd(labels, np.where(occupied[:, None], means, place), inertia, occupied)
 
 
 def kmeans(points, weights, starts, *, n_clusters, max_iter=300, tolerance=0.0):
