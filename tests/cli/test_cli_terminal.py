@@ -27,7 +27,7 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-def on_a_terminal(*arguments, columns, cwd):
+def on_a_terminal(*arguments, columns, cwd, program=("-m", "bbclust")):
     """What a command writes to a terminal of so many columns."""
     ours, theirs = pty.openpty()
     messages, end = os.pipe()
@@ -35,20 +35,20 @@ def on_a_terminal(*arguments, columns, cwd):
     environment = {**os.environ, "TERM": "xterm"}
     environment.pop("COLUMNS", None)
     with subprocess.Popen(
-        [sys.executable, "-m", "bbclust", *map(str, arguments)],
+        [sys.executable, *program, *map(str, arguments)],
         stdin=subprocess.DEVNULL,
         stdout=theirs,
         stderr=end,
         cwd=cwd,
         env=environment,
-    ) as program:
+    ) as process:
         os.close(theirs)
         os.close(end)
         shown = read_all(ours)
         said = read_all(messages)
     os.close(ours)
     os.close(messages)
-    assert program.returncode == 0, said
+    assert process.returncode == 0, said
     return ESCAPES.sub("", shown).replace("\r\n", "\n")
 
 
@@ -74,6 +74,7 @@ def table(tmp_path_factory):
     return path
 
 
+QUICK = ("--k", "2:3", "--n-replicas", 40, "--n-resamples", 2, "--null-reference", 2)
 METHODS = [
     "bbclust",
     "silhouette",
@@ -102,11 +103,43 @@ def scores_shown(text):
     return scores
 
 
-@pytest.mark.parametrize("columns", [60, 80, 120])
-def test_compare_can_be_read_on_a_terminal(table, tmp_path, columns):
-    shown = on_a_terminal("compare", table, "--k", "2:10", columns=columns, cwd=tmp_path)
+# The command, which shows its result again whenever its terminal has been made wider.
+WIDTHS = (60, 80, 120)
+WIDENED = f"""
+import fcntl, struct, termios
+import bbclust.cli.commands.compare as compare
+from bbclust.cli import main
+
+show = compare.show_comparison
+
+def show_at_every_width(choices):
+    for columns in {WIDTHS}:
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        print(end="\\f", flush=True)
+        show(choices)
+
+compare.show_comparison = show_at_every_width
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def compared(table, tmp_path_factory):
+    """What compare shows, by the columns of the terminal."""
+    folder = tmp_path_factory.mktemp("compared")
+    options = ("compare", table, "--k", "2:10")
+    shown = on_a_terminal(*options, columns=WIDTHS[0], cwd=folder, program=("-c", WIDENED))
+    before, *parts = shown.split("\f")
+    assert before == ""
+    return dict(zip(WIDTHS, parts, strict=True))
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_compare_can_be_read_on_a_terminal(compared, columns):
+    shown = compared[columns]
     assert "…" not in shown  # nothing is cut off
-    assert max(len(line.rstrip()) for line in shown.splitlines()) <= columns
+    widest = max(len(line.rstrip()) for line in shown.splitlines())
+    assert max([0, *(width for width in WIDTHS if width < columns)]) < widest <= columns
     assert re.match(r"bbclust chooses \d+\.\sOf\s9\sother\smethods", shown)
     scores = scores_shown(shown)
     assert {name for name, _ in scores} == set(METHODS)
@@ -125,14 +158,18 @@ def test_compare_in_a_pipe_has_the_same_tables_and_the_k_of_analyze(table, tmp_p
     assert shown.startswith(f"bbclust chooses {best_k}.")
 
 
+@pytest.fixture(scope="module")
+def piped(table, tmp_path_factory):
+    """What analyze prints where there is no terminal."""
+    return run("analyze", table, *QUICK, "--out", tmp_path_factory.mktemp("piped") / "wide").stdout
+
+
 @pytest.mark.parametrize("columns", [60, 80])
-def test_sentences_are_broken_between_words_on_a_terminal(table, tmp_path, columns):
-    options = ("--k", "2:3", "--n-replicas", 40, "--n-resamples", 2)
+def test_sentences_are_broken_between_words_on_a_terminal(table, piped, tmp_path, columns):
     (tmp_path / "iris.csv").write_bytes(table.read_bytes())
-    narrow = ("analyze", "iris.csv", *options, "--out", "narrow")
+    narrow = ("analyze", "iris.csv", *QUICK, "--out", "narrow")
     shown = on_a_terminal(*narrow, columns=columns, cwd=tmp_path)
     assert max(map(len, shown.splitlines())) <= columns
-    piped = run("analyze", table, *options, "--out", tmp_path / "wide").stdout
     sentence = piped.splitlines()[0]
     assert len(sentence) > 60
     assert sentence in " ".join(shown.split("\n\n")[0].split())
@@ -182,9 +219,8 @@ def test_a_bar_shows_one_time(tmp_path):
 
 
 def test_two_runs_give_the_same_bytes(table, tmp_path):
-    options = ("--k", "2:3", "--n-replicas", 40, "--n-resamples", 2)
     for name, jobs in (("first", 1), ("second", 2)):
-        result = run("analyze", table, *options, "--jobs", jobs, "--out", tmp_path / name)
+        result = run("analyze", table, *QUICK, "--jobs", jobs, "--out", tmp_path / name)
         assert result.exit_code == 0, result.output
         assert re.search(r"bbclust: done in \d+ s", result.stderr)
     for path in sorted((tmp_path / "first").iterdir()):
