@@ -41,7 +41,7 @@ def run(*arguments, **options):
 def shell(*arguments, cwd, **options):
     """A command in a process of its own."""
     command = [sys.executable, "-m", "bbclust", *map(str, arguments)]
-    settings = {"capture_output": True, "text": True, "check": False, "cwd": cwd, "timeout": 100}
+    settings = {"capture_output": True, "text": True, "check": False, "cwd": cwd, "timeout": 600}
     return subprocess.run(command, **{**settings, **options})
 
 

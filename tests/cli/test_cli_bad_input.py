@@ -47,7 +47,7 @@ def command(tmp_path, monkeypatch, capfd):
 def shell(*arguments, cwd, **options):
     command = [sys.executable, "-m", "bbclust", *map(str, arguments)]
     return subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=cwd, timeout=100, **options
+        command, capture_output=True, text=True, check=False, cwd=cwd, timeout=600, **options
     )
 
 

@@ -343,7 +343,7 @@ def test_a_cluster_of_its_own_is_closed_at_the_end(folder, tmp_path):
         text=True,
         check=False,
         cwd=tmp_path,
-        timeout=120,
+        timeout=600,
         start_new_session=True,
     )
     assert done.returncode == 0, done.stderr
@@ -366,7 +366,7 @@ def test_ctrl_c_ends_with_one_sentence_and_closes_the_cluster(tmp_path):
         wait_for_a_cell(process, tmp_path)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers hear it too
         lines = process.stderr.read().splitlines()
-    assert process.wait(timeout=60) == 130
+    assert process.wait(timeout=600) == 130
     told = [line for line in lines if not line.endswith((" ...", " left"))]
     assert len(told) == 1, lines
     assert told[0].startswith("bbclust: Interrupted; what is finished is kept in")

@@ -264,7 +264,8 @@ def test_a_selection_goes_on_after_its_scheduler_was_lost(processes, client, tmp
         if done == 4:
             scheduler.kill()
 
-    with Client(scheduler_file=str(file), timeout=1, set_as_default=False) as lost:
+    with Client(scheduler_file=str(file), set_as_default=False) as lost:
+        lost._timeout = 1  # for connecting again, which is in vain; the first time may take longer
         address = lost.scheduler.address
         selector = DaskKSelector(
             **settings, checkpoint=folder, callbacks=kill_scheduler, client=lost
