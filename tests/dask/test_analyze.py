@@ -222,6 +222,23 @@ def wait_for_a_cell(process, folder):
             raise AssertionError(f"it ended with code {process.wait(0.1)}")
 
 
+# The command, which tries to connect again for a second instead of ten.
+SOON_GIVES_UP = """
+from bbclust.cli import main
+from bbclust.dask.cluster import client as clusters
+
+connected = clusters.Client
+
+def client(*arguments, **options):
+    found = connected(*arguments, **options)
+    found._timeout = 1
+    return found
+
+clusters.Client = client
+main()
+"""
+
+
 def test_a_scheduler_that_goes_away_is_told_in_one_sentence(
     processes, results, folder, cluster, tmp_path
 ):
@@ -230,7 +247,7 @@ def test_a_scheduler_that_goes_away_is_told_in_one_sentence(
     with Client(scheduler_file=str(file), set_as_default=False) as client:
         address = client.scheduler.address
     options = ["analyze", folder, *QUICK, "--out", out, "--engine", "dask"]
-    command = [sys.executable, "-m", "bbclust", *options, "--scheduler", address]
+    command = [sys.executable, "-c", SOON_GIVES_UP, *options, "--scheduler", address]
     process = subprocess.Popen([*map(str, command)], stderr=subprocess.PIPE, text=True)
     with process.stderr:
         wait_for_a_cell(process, tmp_path)
