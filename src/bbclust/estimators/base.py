@@ -34,6 +34,11 @@ from bbclust.diagnostics.center_posterior import (
     replicas_needed,
     sampling_ratio,
 )
+from bbclust.diagnostics.cluster_stability import (
+    UNIQUE_MATCH,
+    ClusterStability,
+    cluster_stability,
+)
 from bbclust.diagnostics.comembership import comembership_rates
 from bbclust.diagnostics.partition_posterior import PartitionPosterior, partition_posterior
 from bbclust.diagnostics.variable_importance import VariableImportance, variable_importances
@@ -534,6 +539,70 @@ class FittedEnsemble(
             rows=rows,
             n_clusters=len(self.reference_centers_),
             level=level,
+        )
+
+    def cluster_stability(self, threshold: float = UNIQUE_MATCH) -> ClusterStability:
+        r"""How often each cluster is found again in the replicas.
+
+        Of the clusters of a replica, the one that matches best has the largest Jaccard coefficient
+        with the rows of a cluster: rows in both, divided by rows in either. This is ``clusterboot``
+        of R's package fpc for the replicas that there are. A replica counts with the rows that it
+        voted on: with ``votes="drawn"`` those that it drew, each once however often it was drawn,
+        as in ``clusterboot``. A replica that drew no row of a cluster does not count for it, where
+        ``clusterboot`` counts 0.
+
+        It tells how stable a cluster is, not whether a gap surrounds it: a cut through one cloud
+        may be found again as well.
+
+        Parameters
+        ----------
+        threshold : float in [0, 1), default=0.5
+            A cluster is found again in a replica if the coefficient is greater. Above one half, a
+            cluster and its match hold more than half of each other: it has no other match, and
+            no other cluster has it. At one half or less ``clusterboot`` calls a cluster dissolved;
+            0.75, above which it calls it recovered (``bootrecover``), is a rule of thumb.
+
+        Returns
+        -------
+        ClusterStability
+            ``jaccard``, ``recovered``, their standard errors and ``n_replicas``, of shape (K,).
+            NaN for a cluster without any evaluation row that a replica voted on.
+
+        Notes
+        -----
+        The clusters are those of ``labels_``. Their rows are the evaluation rows, all or 4,096
+        drawn at random, with their weights. ``labels_`` are the majority of the same replicas,
+        while ``clusterboot`` starts from a clustering of the data. The standard errors are about
+        the number of replicas, not about that of rows.
+
+        Rows that a replica of ``clusterer`` calls noise, or puts into a cluster without a partner
+        in the reference, are not told from rows without a vote, and do not count in that replica.
+
+        References
+        ----------
+        C. Hennig (2007). Cluster-wise assessment of cluster stability. Computational Statistics &
+        Data Analysis 52, 258-271.
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> model = BBC(3, random_state=0).fit(load_iris().data)
+        >>> stability = model.cluster_stability()
+        >>> stability.jaccard.round(1), stability.recovered.round(1)
+        (array([0.9, 1. , 0.9]), array([1., 1., 1.]))
+        """
+        record = self._rows_of_fit("cluster_stability")
+        threshold = check.check_share(
+            "threshold", threshold, why="it is compared with Jaccard coefficients"
+        )
+        table, evaluated = record.job.table, record.job.plan.evaluation_rows
+        return cluster_stability(
+            record.rows.in_table(self.labels_)[evaluated],
+            record.replicas.evaluation_labels,
+            record.job.n_clusters,
+            None if table.weights is None else table.weights[evaluated],
+            threshold=threshold,
         )
 
     def variable_importance(self, X: Any = None) -> VariableImportance:
