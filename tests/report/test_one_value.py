@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits, load_wine
 
 from bbclust.cli.app import app
 from bbclust.datasets import load_iris, make_paper_dataset
+from bbclust.percentages import percent
 from bbclust.selection import k_selector
 
 
@@ -141,6 +142,22 @@ def test_rows_on_which_votes_agree(files):
     votes = np.array([[float(row[f"membership_{j}"]) for j in range(k)] for row in assignments])
     assert summary["answer"]["agreed_rows"] == (votes.max(axis=1) == 1).sum()
     assert summary["answer"]["rows_in_between"] == (votes.max(axis=1) < 0.75).sum()
+
+
+def test_how_often_clusters_are_found_again(files):
+    summary, _, _, page = files
+    said = " ".join("".join(page.words).split())
+    shares = [percent(one["stability"]["recovered"]) for one in summary["clusters"]]
+    cards = re.findall(r"bits, found again in (\S+) of the replicas", said)
+    assert cards == (shares if len(shares) > 1 else [])
+    for sentence in summary["answer"]["sentences"]:
+        assert sentence in said
+        for k, share in re.findall(r"luster (\d+) (?:is found again )?in ([\d.]+%)", sentence):
+            assert shares[int(k)] == share
+        for share in re.findall(r"Every cluster is found again in at least ([\d.]+%)", sentence):
+            assert share == percent(
+                min(one["stability"]["recovered"] for one in summary["clusters"])
+            )
 
 
 def test_the_worst_pair_and_its_doubt(files):

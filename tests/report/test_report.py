@@ -29,7 +29,12 @@ from bbclust.report.methods import compare_methods
 from bbclust.report.prior_histograms import column_histograms
 from bbclust.report.profiles import make_profiles
 from bbclust.report.rows import MAX_ROWS, show_rows
-from bbclust.report.sentences import answer_sentences, headline, pair_sentence
+from bbclust.report.sentences import (
+    answer_sentences,
+    headline,
+    pair_sentence,
+    stability_sentence,
+)
 from bbclust.report.summary import as_plain
 from bbclust.report.theme import DARK, LIGHT, cluster_colors, contrast
 from bbclust.selection.splits import mean_doubts
@@ -119,6 +124,8 @@ def test_other_rows_are_judged_by_the_replicas(iris, change):
     summary = summarize(analysis)
     assert summary["answer"]["rows"] == "new"
     assert summary["answer"]["mean_entropy_se"] is None
+    assert [one["stability"] for one in summary["clusters"]] == [None] * 3
+    assert "found again" not in " ".join(summary["answer"]["sentences"])
     assert "a model fitted on other rows" in summary["answer"]["sentences"][0]
 
 
@@ -381,6 +388,60 @@ def test_nearly_all_rows_are_not_said_to_be_all():
     assert "19,913 of the rows (99.6%); 3 (0.01%) lie" in answer_sentences(nearly, 20_000)[-2]
 
 
+def stabilities(*shares, error=0.01):
+    return [
+        None if share is None else {"recovered": share, "recovered_se": error} for share in shares
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shares", "sentence"),
+    [
+        (
+            (0.9, 0.8, 0.97, 0.41),
+            "Cluster 2 is found again in 97% of the random variations of the data, cluster 3 in "
+            "41%; the shares of the others lie between these.",
+        ),
+        (
+            (0.5, 0.9, 0.7),
+            "Cluster 1 is found again in 90% of the random variations of the data, cluster 0 in "
+            "50%; the share of the other lies between these.",
+        ),
+        (
+            (0.5, 0.9),
+            "Cluster 1 is found again in 90% of the random variations of the data, cluster 0 in "
+            "50%.",
+        ),
+        # told apart by less than 1.96 errors of their difference, 0.0277
+        (
+            (0.99, 0.97, 0.98),
+            "Every cluster is found again in at least 97% of the random variations of the data.",
+        ),
+        (
+            (1.0, 1.0),
+            "Every cluster is found again in all of the random variations of the data.",
+        ),
+        (
+            (1.0, None, 1.0),
+            "Every cluster looked at is found again in all of the random variations of the data.",
+        ),
+        ((1.0,), ""),
+        ((None, None), ""),
+        ((), ""),
+    ],
+)
+def test_the_sentence_on_clusters_that_are_found_again(shares, sentence):
+    assert stability_sentence(stabilities(*shares)) == sentence
+    said = answer_sentences(answer_of(), 100, stabilities(*shares))
+    assert said[2].endswith(f" not how likely a row belongs to a group. {sentence}".rstrip())
+    assert len(said) == 4
+
+
+def test_nothing_is_found_again_where_one_vote_a_row_repeats_itself():
+    one = answer_of(votes_per_row=1.0, agreed_rows=100, rows_in_between=0)
+    assert "found again" not in " ".join(answer_sentences(one, 100, stabilities(1.0, 1.0)))
+
+
 def test_a_pair_that_was_not_compared_has_its_doubt_alone():
     pair = {
         "clusters": [0, 2],
@@ -476,6 +537,15 @@ def paths(value, path=""):
             yield from paths(one, f"{path}[]")
     else:
         yield path
+
+
+def test_stability_is_that_of_the_model(full, selector):
+    found = selector.best_estimator_.cluster_stability()
+    for k, one in enumerate(summarize(full)["clusters"]):
+        assert one["stability"] == {
+            name: pytest.approx(getattr(found, name)[k])
+            for name in ("jaccard", "jaccard_se", "recovered", "recovered_se", "n_replicas")
+        }
 
 
 def test_every_field_is_documented_and_every_documented_field_exists(full):

@@ -68,6 +68,13 @@ WORDS: Mapping[str, Word] = {
         "beside a cut",
         "The doubt of the worst pair divided by that of a cut through one of these clusters.",
     ),
+    "found again": Word(
+        "found again",
+        "A cluster is found again in a replica that has one so like it that more than half of the "
+        "rows that are in either are in both. The share of such replicas tells how stable the "
+        "cluster is, not whether there is a gap around it.",
+        ("found again",),
+    ),
     "p-value": Word(
         "p-value",
         "How often data without what is asked for look at least as much like it: for two clusters, "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import hypot
 from typing import Any
 
 from bbclust.diagnostics.row_counts import CLEAR_SHARE, FEWEST_VOTES, possible_dissent
@@ -16,14 +17,22 @@ _JUDGED = {
 }
 
 
-def answer_sentences(answer: dict[str, Any], n_rows: int) -> list[str]:
+def answer_sentences(
+    answer: dict[str, Any],
+    n_rows: int,
+    stabilities: Sequence[Mapping[str, Any] | None] = (),
+) -> list[str]:
     """Sentences from the numbers of the answer, see :func:`bbclust.report.summarize`.
 
     First what to do and how firm that is, then why, then what to doubt; then how stable the
-    division of the rows is, and the pair that is hardest to tell apart.
+    division of the rows and its clusters are, and the pair that is hardest to tell apart.
     """
     said = [_how_many(answer, n_rows), _why(answer), _what_to_doubt(answer)]
-    return [*filter(None, said), _how_sure(answer, n_rows), pair_sentence(answer)]
+    stable = [_how_sure(answer, n_rows)]
+    # One vote a row repeats itself, and votes that all agree have been spoken of.
+    if answer["votes_per_row"] >= 2 and answer["agreed_rows"] < n_rows:
+        stable.append(stability_sentence(stabilities))
+    return [*filter(None, said), " ".join(filter(None, stable)), pair_sentence(answer)]
 
 
 def headline(answer: dict[str, Any]) -> str:
@@ -109,6 +118,38 @@ def _caution(votes: float) -> str:
     return (
         f" Where {votes:g} votes agree, up to {percent(possible_dissent(votes))} of others may not "
         "(at 95%): run more replicas."
+    )
+
+
+def stability_sentence(stabilities: Sequence[Mapping[str, Any] | None]) -> str:
+    """In how many replicas clusters are found again: the most and the least stable one.
+
+    One share for all where the replicas do not tell these two apart, by the errors of both shares
+    at 95%. Nothing of one cluster, and of clusters of which nothing is known.
+
+    Examples
+    --------
+    >>> from bbclust.report.sentences import stability_sentence
+    >>> stability_sentence([{"recovered": share, "recovered_se": 0.03} for share in (0.97, 0.41)])
+    'Cluster 0 is found again in 97% of the random variations of the data, cluster 1 in 41%.'
+    """
+    known = [(k, one) for k, one in enumerate(stabilities) if one is not None]
+    if len(known) < 2:
+        return ""
+    least, lowest = min(known, key=lambda pair: pair[1]["recovered"])
+    most, highest = max(known, key=lambda pair: pair[1]["recovered"])
+    variations = "of the random variations of the data"
+    error = hypot(lowest["recovered_se"], highest["recovered_se"])
+    if highest["recovered"] - lowest["recovered"] <= 1.96 * error:
+        every = "Every cluster" if len(known) == len(stabilities) else "Every cluster looked at"
+        share = "all" if lowest["recovered"] == 1 else f"at least {percent(lowest['recovered'])}"
+        return f"{every} is found again in {share} {variations}."
+    others = {2: "", 3: "; the share of the other lies between these"}.get(
+        len(known), "; the shares of the others lie between these"
+    )
+    return (
+        f"Cluster {most} is found again in {percent(highest['recovered'])} {variations}, cluster "
+        f"{least} in {percent(lowest['recovered'])}{others}."
     )
 
 

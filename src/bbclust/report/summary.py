@@ -164,9 +164,14 @@ def _clustering(analysis: Analysis) -> dict[str, Any]:
     doubts = cluster_doubts(analysis)
     entropies = mean_pairwise_entropy(analysis.memberships, weights)
     profiles = make_profiles(analysis.values, analysis.labels, analysis.n_clusters)
+    clusters = _clusters(analysis, profiles)
+    answer = _answer(analysis, doubts, entropies, weights)
+    answer["sentences"] = answer_sentences(
+        answer, analysis.n_rows, [one["stability"] for one in clusters]
+    )
     return {
-        "answer": _answer(analysis, doubts, entropies, weights),
-        "clusters": _clusters(analysis, profiles),
+        "answer": answer,
+        "clusters": clusters,
         "pairs": _pairs(doubts, entropies, _pair_tests(analysis)),
         "truth": _truth(analysis),
         "baselines": _baselines(analysis),
@@ -238,7 +243,6 @@ def _answer(
             "clusters": widest,
         }
         answer["worst_pair"] = _pair(worst, doubts, entropies, _pair_tests(analysis))
-    answer["sentences"] = answer_sentences(answer, analysis.n_rows)
     return answer
 
 
@@ -323,12 +327,14 @@ def _name(value: Any) -> Any:
 
 def _clusters(analysis: Analysis, profiles: Profiles) -> list[dict[str, Any]]:
     counts = analysis.count_rows()
+    stabilities = _stabilities(analysis)
     return [
         {
             "cluster": k,
             "size": size,
             "share": size / analysis.n_rows,
             "mean_entropy": counts.entropies[k] / size if size else None,
+            "stability": stabilities[k],
             "center": profiles.means[k],
             "profile": [
                 {
@@ -341,6 +347,18 @@ def _clusters(analysis: Analysis, profiles: Profiles) -> list[dict[str, Any]]:
             ],
         }
         for k, size in enumerate(counts.sizes.tolist())
+    ]
+
+
+def _stabilities(analysis: Analysis) -> list[dict[str, Any] | None]:
+    """How often each cluster is found again; None where the model cannot say it of these rows."""
+    if not (analysis.is_training and analysis.model.has_rows_of_fit):
+        return [None] * analysis.n_clusters
+    found = analysis.model.cluster_stability()
+    names = ("jaccard", "jaccard_se", "recovered", "recovered_se", "n_replicas")
+    return [
+        as_plain({name: getattr(found, name)[k] for name in names}) if found.n_replicas[k] else None
+        for k in range(analysis.n_clusters)
     ]
 
 

@@ -130,14 +130,15 @@ def _cluster_rows(summary: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple[
             f"{one['size']:,}",
             percent(one["share"]),
             f"{one['mean_entropy']:.3f}" if measured and one["mean_entropy"] is not None else "",
+            percent(one["stability"]["recovered"]) if measured and one["stability"] else "",
             ", ".join(_telling(column) for column in one["profile"][:2] if column["difference"]),
         )
         for one in summary["clusters"][:SIZES_SHOWN]
     ]
     hidden = len(summary["clusters"]) - SIZES_SHOWN
     if hidden > 0:
-        rows.append((f"{hidden} more", "", "", "", ""))
-    return ("cluster", "rows", "share", "entropy", "set apart by"), rows
+        rows.append((f"{hidden} more", "", "", "", "", ""))
+    return ("cluster", "rows", "share", "entropy", "found again", "set apart by"), rows
 
 
 def _telling(column: dict[str, Any]) -> str:
