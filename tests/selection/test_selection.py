@@ -6,6 +6,7 @@ import numpy as np
 import oracle
 import pytest
 from sklearn.base import clone
+from sklearn.cluster import AgglomerativeClustering
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -472,3 +473,11 @@ def test_progress_is_printed(capsys):
         "KSelector, choosing K: 2 of 2",
         *(f"KSelector, comparing with clouds: {i} of 4" for i in range(1, 5)),
     ]
+
+
+def test_replicas_that_vote_on_no_row_are_told_with_a_remedy():
+    """Two replicas of a clusterer that cannot predict, with hardly a draw from the rows."""
+    estimator = BBC(clusterer=AgglomerativeClustering(), n_replicas=2, prior_weight=0.999)
+    selector = KSelector(estimator, k_range=(2, 3), null_reference=0, random_state=0)
+    with pytest.raises(ValueError, match=r"No replica of 2 .* raise n_replicas[.]"):
+        selector.fit(blobs(2, 5, 8.0))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import stdtr
+from sklearn.cluster import AgglomerativeClustering
 
 from bbclust import BBC
 from bbclust.selection import p_values, valleys
@@ -730,3 +731,14 @@ def test_the_scale_of_the_weights_does_not_matter_to_the_rows_around_the_middle(
 def test_two_clusters_that_are_no_neighbours_show_nothing():
     splits, _ = look_at(blobs(2, 3, 0.0), n_clouds=2)
     assert splits.p_value_of_none(2, []) > 0.05
+
+
+def test_pieces_on_which_nobody_votes_are_told_with_a_remedy():
+    """Replicas of a clusterer that cannot predict vote on what they drew: here on nothing."""
+    estimator = BBC(clusterer=AgglomerativeClustering(), prior_weight=0.999)
+    settings = GridSettings(estimator._settings(), 2, 3)
+    job = GridJob(make_table(blobs(3, 1, 5.0)), (2,), (SCALE,), settings, 0)
+    with pytest.raises(
+        ValueError, match=r"No replica of 2 votes on any of 3 rows.*raise n_replicas"
+    ):
+        doubt_of_pieces(job)

@@ -441,6 +441,11 @@ def doubt_of_pieces(job: GridJob, n_jobs: int = 1) -> float:
         Job(job.table, reference, prior, plan), range(n_replicas), n_jobs=n_jobs
     ).evaluation_labels
     counts = count_votes(labels, pieces)
+    if not counts.any():  # few replicas of few rows, voting on those they drew alone
+        raise ValueError(
+            f"No replica of {n_replicas} votes on any of {job.table.n} rows that are cut in "
+            f"{pieces}, to compare clusters with: raise n_replicas."
+        )
     shares = memberships(counts, otherwise=reference.labels[plan.evaluation_rows])
     weights = job.table.weights_or_ones()[plan.evaluation_rows] * counts.any(axis=1)
     floor = entropy_floor(n_replicas, len(plan.evaluation_rows))
