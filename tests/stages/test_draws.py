@@ -13,6 +13,7 @@ import oracle
 import pytest
 from numpy.testing import assert_equal
 from scipy import stats
+from scipy.special import gammaln
 
 from bbclust import proper_bayesian_bootstrap
 from bbclust.priors import GaussianMixture, MixturePrior
@@ -186,6 +187,40 @@ def test_second_resampling_gives_whole_numbers_with_the_weights_as_expectation()
         differences = np.array(differences)
         error = differences.std(axis=0) / np.sqrt(len(differences))
         assert (np.abs(differences.mean(axis=0)) < Z * error).all()
+
+
+def test_share_of_rows_that_vote_is_as_documented():
+    """By the chance that the second sample leaves a row out.
+
+    A row is drawn N times, binomial; its weight is Beta(aN, a(m - N)), and none of m draws with
+    that chance finds it with probability E (1 - weight)^m. It would catch rows of the first sample
+    that vote although the second leaves them out.
+    """
+    n, omega, n_replicas, seed = 300, 0.5, 300, root_seed(None)
+    table, prior, shape = make_table(np.arange(300.0)[:, None]), mixture_for(1), 1 / (1 - omega)
+    times = np.arange(n + 1)
+    chance = stats.binom.pmf(times, n, (1 - omega) / n)
+    left_out = np.exp(
+        gammaln(shape * (n - times[:-1]) + n)
+        - gammaln(shape * (n - times[:-1]))
+        - gammaln(shape * n + n)
+        + gammaln(shape * n)
+    )
+    expected = {
+        "weights": 1 - chance[0],
+        "resample": 1 - float(chance[:-1] @ left_out),
+    }
+    assert expected["weights"] == pytest.approx(1 - np.exp(-(1 - omega)), abs=2e-3)
+    few = 1 - np.exp(-(1 - omega) * (1 - (shape / (shape + 1)) ** shape))
+    assert few == pytest.approx(0.2425, abs=1e-4)
+    assert expected["resample"] == pytest.approx(few, abs=2e-3)
+    for weighting, share in expected.items():
+        resampling = Resampling(n_draws=n, prior_weight=omega, weighting=weighting)
+        drawn = (draw_replica(table, prior, resampling, seed, b) for b in range(n_replicas))
+        drawn = (one.rows[(one.rows >= 0) & (one.weights > 0)] for one in drawn)
+        voted = np.array([len(np.unique(rows)) for rows in drawn])
+        error = voted.std() / n / np.sqrt(n_replicas)
+        assert abs(voted.mean() / n - share) < Z * error
 
 
 def weights_of_sets(table, prior, resampling, n_replicas, sets):
