@@ -40,10 +40,12 @@ from bbclust.diagnostics.cluster_stability import (
     cluster_stability,
 )
 from bbclust.diagnostics.comembership import comembership_rates
+from bbclust.diagnostics.component_probabilities import ComponentModel, fit_component_model
 from bbclust.diagnostics.partition_posterior import PartitionPosterior, partition_posterior
 from bbclust.diagnostics.variable_importance import VariableImportance, variable_importances
+from bbclust.ensemble.engine_kmeans import EngineKMeans
 from bbclust.ensemble.fitted_state import WITHOUT_ROWS, FitRecord, FittedState
-from bbclust.ensemble.job import Replicas
+from bbclust.ensemble.job import Job, Replicas
 from bbclust.io.saving import save_model
 from bbclust.stages.entropies import MembershipSummary, worst_pair
 from bbclust.stages.monte_carlo import (
@@ -110,6 +112,7 @@ class FittedEnsemble(
 
     n_jobs: int | None
     _state: FittedState
+    _components: tuple[Job, ComponentModel] | None = None
     labels_: Any = ByRow()
     memberships_: Any = ByRow()
     entropy_: Any = ByRow()
@@ -137,7 +140,7 @@ class FittedEnsemble(
         """Memberships of rows, by the votes of all replicas, shape (n, K).
 
         The name is scikit-learn's. They are shares of the votes, which tell how stable the division
-        is, not probabilities of belonging to a component.
+        is, not probabilities of belonging to a component: see :meth:`component_probabilities`.
         """
         return np.concatenate([self._shares(rows, votes) for rows, votes in self._vote_on(X)])
 
@@ -277,6 +280,58 @@ class FittedEnsemble(
         votes = self._rows_of_fit("top_memberships").votes
         k = check.check_integer("k", k, minimum=1, maximum=votes.shape[1])
         return largest_memberships(memberships(votes), k)
+
+    def component_probabilities(self, X: Any = None) -> npt.NDArray[np.float64]:
+        """How probable it is that rows come from each group, if the groups are Gaussian.
+
+        ``memberships_`` are votes: they tell whether other data would be cut in the same place, and
+        may agree on a row that two overlapping groups share. These are probabilities of belonging,
+        by a mixture of one Gaussian per cluster that is fitted in replicas of the rows, averaged
+        over them and calibrated on samples of itself; see
+        :mod:`bbclust.diagnostics.component_probabilities`.
+
+        They assume that every group is Gaussian, of any shape and size, and that there are K of
+        them. Then the rows with a largest probability of 0.8 are right in about 80% of cases. They
+        claim too much of groups that are not Gaussian, and where few rows have to tell many groups
+        apart that hardly differ; ``benchmarks/calibrate_belonging.py`` measures both.
+
+        The mixtures are fitted to the evaluation rows, at most 4,096, when they are first asked
+        for, which takes seconds. They depend on the data, the reference partition and the seed, not
+        on the number of replicas nor on ``n_jobs``.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d), optional
+            Rows to judge; those of ``fit`` by default.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Each row sums to one; columns are the clusters, by the numbers of ``labels_``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bbclust import BBC
+        >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+        >>> X[:400, 0] += 2.5  # two groups that overlap
+        >>> model = BBC(2, random_state=0).fit(X)
+        >>> beyond_the_cut = [[1.3, 0.0]]
+        >>> model.predict_proba(beyond_the_cut).round(1)
+        array([[0., 1.]])
+        >>> model.component_probabilities(beyond_the_cut).round(1)
+        array([[0.7, 0.3]])
+        """
+        rows = self._rows_of_fit("component_probabilities").rows
+        others = None if X is None else check.check_table(self, X, reset=False)
+        model = self._component_model()
+        if others is not None:
+            return _probabilities(model, others)
+        probabilities: npt.NDArray[np.float64] = rows.scatter_to_all_rows(
+            _probabilities(model, rows.table.original()),
+            _probabilities(model, rows.zero_weight_rows),
+        )
+        return probabilities
 
     def prior_conflict(self) -> PriorConflict:
         """Whether the prior and the data contradict each other, cluster by cluster.
@@ -705,6 +760,31 @@ class FittedEnsemble(
             raise AttributeError(f"{what} {WITHOUT_ROWS[self._state.source]}")
         return self._state.record
 
+    def _component_model(self) -> ComponentModel:
+        """The mixtures behind ``component_probabilities``, kept once they are fitted."""
+        job = self._rows_of_fit("component_probabilities").job
+        if self._components is None or self._components[0] is not job:
+            if not isinstance(job.plan.clusterer, EngineKMeans):
+                raise ValueError(
+                    "component_probabilities start from k-means, and clusterer is "
+                    f"{job.plan.clusterer.name}: leave clusterer=None."
+                )
+            if job.table.incomplete is not None:
+                n_incomplete = len(job.table.incomplete.rows)
+                raise ValueError(
+                    f"component_probabilities need complete rows, and {n_incomplete} of "
+                    f"{job.table.n} miss values: fill these first."
+                )
+            model = fit_component_model(
+                job.table.part(job.plan.evaluation_rows),
+                job.reference.labels[job.plan.evaluation_rows],
+                job.n_clusters,
+                job.plan.seed,
+                n_jobs=effective_n_jobs(self.n_jobs),
+            )
+            self._components = (job, model)
+        return self._components[1]
+
     def _posterior_centers(self) -> npt.NDArray[np.float64]:
         # files of earlier versions lack the other ratio
         ratio = getattr(self, "center_variance_ratio_", self.variance_ratio_)
@@ -791,3 +871,9 @@ class FittedEnsemble(
         self.max_pair_doubt_ = float(self.pair_doubt_[doubtful])
         self.max_pair_doubt_bias_ = pair_doubt_bias(*votes[1:], doubtful)
         self.max_pair_doubt_se_ = standard_error(pair_doubt_influence(*votes, doubtful))
+
+
+def _probabilities(model: ComponentModel, rows: Floats) -> npt.NDArray[np.float64]:
+    """Probabilities of components, some rows after the other."""
+    blocks = range(0, max(len(rows), 1), ROWS_AT_ONCE)
+    return np.concatenate([model.probabilities(rows[i : i + ROWS_AT_ONCE]) for i in blocks])

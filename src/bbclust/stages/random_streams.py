@@ -39,6 +39,7 @@ class Stage(IntEnum):
     MISSING = 19
     MISSING_STARTS = 20
     REFERENCE_SWAPS = 21
+    COMPONENTS = 22
 
 
 def root_seed(random_state: int | RandomState | None) -> int:

@@ -100,6 +100,13 @@ class Table:
         """Rows as they were before centring, to a rounding."""
         return np.asarray((self.rows[rows] + self.center).astype(self.rows.dtype))
 
+    def part(self, chosen: npt.NDArray[np.int64]) -> Table:
+        """Some of the rows as a table of their own, with weights of mean one again."""
+        weights = None if self.weights is None else self.weights[chosen]
+        if weights is not None:
+            weights = weights / weights.mean()
+        return Table(self.rows[chosen], self.center, weights)
+
     @cached_property
     def mean_variance(self) -> float:
         """Variance of a feature, averaged over features; over what is observed."""
