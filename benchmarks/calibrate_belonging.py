@@ -176,6 +176,9 @@ def print_summary(results: Results, gaussian: list[Line]) -> None:
     for n in sorted({line.n for line in gaussian}):
         tell(f"n = {n:,}", lambda key, at=n: key[1].n == at)
     tell("all", lambda key: True)
+    by_line = [pooled(results, lambda key, at=line: key[1] == at) for line in gaussian]
+    means = np.array(by_line, dtype=float).mean(axis=0)
+    print("| mean of the lines above | " + " | ".join(f"{mean:.3f}" for mean in means) + " |")
 
 
 def print_bins(results: Results, gaussian: list[Line]) -> None:
@@ -223,7 +226,8 @@ def main() -> None:
     print(f"Expected calibration error, {options.draws} tables for each of K = 2 to 5 in a line")
     print(f"(half as many at n = 3,000), seeds from {options.first_seed}:\n")
     print_lines(results, gaussian)
-    print("\nThe same rows together:\n")
+    print("\nThe same rows together; claims of too much in one table and of too little in another")
+    print("cancel in bins of many tables, and less so in the mean of the lines:\n")
     print_summary(results, gaussian)
     print("\nClaimed and found, by the largest probability, all of these rows:\n")
     print_bins(results, gaussian)

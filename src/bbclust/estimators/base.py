@@ -292,8 +292,9 @@ class FittedEnsemble(
 
         They assume that every group is Gaussian, of any shape and size, and that there are K of
         them. Then the rows with a largest probability of 0.8 are right in about 80% of cases. They
-        claim too much of groups that are not Gaussian, and where few rows have to tell many groups
-        apart that hardly differ; ``benchmarks/calibrate_belonging.py`` measures both.
+        do not hold for groups of another shape that overlap, nor where a thousand rows or less have
+        to tell groups apart that lie within two standard deviations of each other;
+        ``benchmarks/calibrate_belonging.py`` measures both.
 
         The mixtures are fitted to the evaluation rows, at most 4,096, when they are first asked
         for, which takes seconds. They depend on the data, the reference partition and the seed, not
