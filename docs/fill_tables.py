@@ -10,6 +10,7 @@ python docs/list_files.py | python docs/fill_tables.py files
 python docs/fill_tables.py any_clusterer < any_clusterer.md
 python docs/fill_tables.py missing_values < missing.md
 python docs/fill_tables.py calibrate_belonging < belonging.md
+python docs/fill_tables.py reference_search < reference_search.md
 """
 
 from __future__ import annotations
