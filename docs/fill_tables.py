@@ -11,6 +11,7 @@ python docs/fill_tables.py any_clusterer < any_clusterer.md
 python docs/fill_tables.py missing_values < missing.md
 python docs/fill_tables.py calibrate_belonging < belonging.md
 python docs/fill_tables.py reference_search < reference_search.md
+python docs/fill_tables.py trimming < trimming.md
 """
 
 from __future__ import annotations

@@ -101,6 +101,18 @@ def check_share(name: str, value: object, *, why: str) -> float:
     return float(value)
 
 
+def check_trim(value: object) -> float:
+    """A share of rows to leave out: a number in [0, 0.5)."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"trim must be a number, got {value!r}.")
+    if not 0 <= float(value) < 0.5:
+        raise ValueError(
+            f"trim must be at least 0 and below 0.5, got {value!r}: it is the share of rows that "
+            "are left out as outliers."
+        )
+    return float(value)
+
+
 def check_level(value: object) -> float:
     """The probability of an interval."""
     if isinstance(value, bool) or not isinstance(value, Real):

@@ -299,6 +299,7 @@ def test_nothing_is_kept_on_the_workers(client):
         ({}, {"reference_labels": np.zeros(900)}, "reference_labels"),
         ({"resampling": "rubin"}, {}, "resampling='rubin'"),
         ({"votes": "drawn"}, {}, "votes='drawn'"),
+        ({"trim": 0.05}, {}, "trim"),
         ({"clusterer": "kmeans"}, {}, "clusterer"),
     ],
 )

@@ -38,6 +38,7 @@ EXPECTED_FAILURES = {
         BBC(n_replicas=20, weighting="resample"),
         BBC(n_replicas=20, n_draws=15),
         BBC(n_replicas=20, missing="draw"),
+        BBC(n_replicas=20, trim=0.05),
         BBC(n_replicas="auto", mc_tol=0.1),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,

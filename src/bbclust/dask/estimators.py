@@ -117,14 +117,14 @@ class DaskBBC(OnCluster, BBC):
       ``mc_trace_`` is about at most 4,096 evaluation rows; ``model.entropy_.mean().compute()`` is
       the mean over all rows;
     - priors other than mixtures and samplers are prepared with that sample;
-    - ``sample_weight``, ``reference_labels``, ``clusterer``, ``resampling="rubin"`` and
-      ``votes="drawn"`` are refused, and so are questions that need all rows, such as
+    - ``sample_weight``, ``reference_labels``, ``clusterer``, ``resampling="rubin"``,
+      ``votes="drawn"`` and ``trim`` are refused, and so are questions that need all rows, such as
       ``comembership``.
 
     Parameters
     ----------
     n_clusters, n_replicas, prior, prior_scale, prior_weight, resampling, n_draws, weighting, \
-votes, clusterer, n_init, max_iter, tol, missing, mc_tol, callbacks, random_state, verbose
+votes, clusterer, n_init, max_iter, tol, missing, trim, mc_tol, callbacks, random_state, verbose
         As those of :class:`~bbclust.BBC`; ``missing="draw"`` is refused.
     client : distributed.Client, optional
         The current client by default; if there is none, a cluster on this machine that is closed
@@ -155,6 +155,7 @@ votes, clusterer, n_init, max_iter, tol, missing, mc_tol, callbacks, random_stat
         max_iter: int = 300,
         tol: float = 1e-4,
         missing: str = "error",
+        trim: float = 0.0,
         mc_tol: float = 0.01,
         callbacks: Callable[[int, int], None] | Iterable[Callable[[int, int], None]] | None = None,
         n_jobs: int | None = None,
@@ -179,6 +180,7 @@ votes, clusterer, n_init, max_iter, tol, missing, mc_tol, callbacks, random_stat
             max_iter=max_iter,
             tol=tol,
             missing=missing,
+            trim=trim,
             mc_tol=mc_tol,
             callbacks=callbacks,
             n_jobs=n_jobs,

@@ -27,6 +27,7 @@ from bbclust.stages.missing_values import (
 )
 from bbclust.stages.random_streams import Stage, fixed_sample
 from bbclust.stages.table import Table
+from bbclust.stages.trimming import find_kept_rows, take_rows
 
 MAX_EVALUATION_POINTS = 4096
 
@@ -44,6 +45,8 @@ class ReplicaSettings:
     weighting : {"weights", "resample"}
     prior : Prior
     missing : {"error", "draw"}
+    trim : float
+        Share of the weight that reference partitions leave out.
     """
 
     clusterer: Clusterer
@@ -52,6 +55,7 @@ class ReplicaSettings:
     weighting: str
     prior: Prior
     missing: str = "error"
+    trim: float = 0.0
 
     @property
     def uses_prior(self) -> bool:
@@ -66,6 +70,7 @@ def make_settings(
     weighting: str,
     prior: Any = None,
     missing: str = "error",
+    trim: float = 0.0,
 ) -> ReplicaSettings:
     """Settings of replicas; a clusterer that takes no weights gets the second resampling."""
     return ReplicaSettings(
@@ -75,7 +80,33 @@ def make_settings(
         weighting=weighting if clusterer.takes_weights else "resample",
         prior=ElicitedPrior() if prior is None else prior,
         missing=missing,
+        trim=float(trim),
     )
+
+
+class TrimmedTable(NamedTuple):
+    """The rows of a table that take part, and which these are (n,)."""
+
+    table: Table
+    kept: npt.NDArray[np.bool_]
+
+
+def trim_table(
+    settings: ReplicaSettings, table: Table, n_clusters: int, seed: int, *, n_jobs: int = 1
+) -> TrimmedTable | None:
+    """The table without the rows farthest from K clusters; None if nothing is left out.
+
+    Rows left out are as rows of weight zero: replicas that drew them would give them centres,
+    however good the reference is.
+    """
+    if settings.trim == 0:
+        return None
+
+    def search(some: Table) -> Partition:
+        return settings.clusterer.find_reference(some, n_clusters, seed, n_jobs=n_jobs).partition
+
+    kept = find_kept_rows(table, n_clusters, settings.trim, seed, search)
+    return None if kept.all() else TrimmedTable(take_rows(table, kept), kept)
 
 
 class TableSize(Protocol):

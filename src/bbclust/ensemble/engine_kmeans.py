@@ -43,6 +43,7 @@ class EngineKMeans:
     predicts = True
     finds_noise = False
     completes_rows = True
+    trims = True
 
     def identity(self) -> str:
         """The class: one that inherits may cluster otherwise."""

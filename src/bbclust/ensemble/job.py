@@ -34,7 +34,8 @@ class Clusterer(Protocol):
     The engine's k-means (:mod:`bbclust.ensemble.engine_kmeans`) and any clusterer of scikit-learn
     (:mod:`bbclust.ensemble.custom_clusterer`) stand behind it. An object with these names, given as
     ``BBC(clusterer=...)``, is used as it is. One with ``completes_rows = True`` clusters tables
-    with missing values, and draws these in every replica (``Job.missing``).
+    with missing values, and draws these in every replica (``Job.missing``); one with ``trims =
+    True`` finds partitions of least squared distances, which rows can be left out of.
 
     Attributes
     ----------

@@ -119,6 +119,7 @@ class FittedEnsemble(
     n_votes_: Any = ByRow()
     mc_trace_: Any = ByRow()
     reference_labels_: Any = ByRow()
+    trimmed_: Any = ByRow()
     prior_: Any = StoredPrior()
     metadata_: dict[str, Any]
 

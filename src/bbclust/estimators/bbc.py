@@ -21,6 +21,7 @@ from bbclust.ensemble.assembly import (
     make_settings,
     prepare_priors,
     rows_for_prior,
+    trim_table,
 )
 from bbclust.ensemble.custom_clusterer import as_clusterer
 from bbclust.ensemble.engine_kmeans import EngineKMeans
@@ -42,7 +43,7 @@ from bbclust.stages.entropies import entropy, summarize_memberships
 from bbclust.stages.kmeans import partition_from_labels
 from bbclust.stages.monte_carlo import Precision
 from bbclust.stages.random_streams import root_seed
-from bbclust.stages.table import WeightedRows, centered
+from bbclust.stages.table import Floats, WeightedRows, centered
 from bbclust.stages.voting import memberships, nearest_center
 
 AUTO_BLOCK = 100
@@ -113,6 +114,11 @@ class BBC(CallbackSupport, FittedEnsemble):
         (:mod:`bbclust.stages.missing_values` has the formula), so that a row is the more in doubt
         the less is known of it. It is right where values are missing at random given those that
         are there. For k-means alone; ``predict`` then takes rows with missing values too.
+    trim : float in [0, 0.5), default=0.0
+        Share of the rows, of their weight, that are left out as outliers: those farthest from the
+        centres of the others (trimmed k-means, :mod:`bbclust.stages.trimming`). Like rows of weight
+        zero, they have no part in the reference, the prior, the replicas and the mean entropies,
+        and get memberships by the replicas' centres. For k-means alone, without missing values.
     mc_tol : float, default=0.01
         Precision for ``n_replicas="auto"``, in bits.
     callbacks : callable or list of callables, optional
@@ -191,6 +197,8 @@ class BBC(CallbackSupport, FittedEnsemble):
     n_undrawn_ : int
         Rows that no replica drew, or all called noise. The replicas' centres vote on them; with a
         ``clusterer`` that cannot predict they keep their reference label.
+    trimmed_ : ndarray of shape (n,), bool
+        Rows that ``trim`` leaves out.
     n_abstentions_ : int
         Clusters of replicas left without points or without a partner; their centres do not vote.
     n_abstained_votes_ : int
@@ -240,6 +248,7 @@ class BBC(CallbackSupport, FittedEnsemble):
         max_iter: int = 300,
         tol: float = 1e-4,
         missing: str = "error",
+        trim: float = 0.0,
         mc_tol: float = 0.01,
         callbacks: Callable[[int, int], None] | Iterable[Callable[[int, int], None]] | None = None,
         n_jobs: int | None = None,
@@ -260,6 +269,7 @@ class BBC(CallbackSupport, FittedEnsemble):
         self.max_iter = max_iter
         self.tol = tol
         self.missing = missing
+        self.trim = trim
         self.mc_tol = mc_tol
         self.callbacks = callbacks
         self.n_jobs = n_jobs
@@ -333,10 +343,12 @@ class BBC(CallbackSupport, FittedEnsemble):
                 check.refuse_empty_columns(self, X if weights is None else X[weights > 0])
             rows = check.split_by_weight(X, weights)
             settings = self._settings()
+            seed = root_seed(self.random_state)
+            rows = self._trim(settings, rows, X, seed, reference_labels)
             plan = make_plan(
                 settings,
                 rows.table,
-                root_seed(self.random_state),
+                seed,
                 n_draws=self.n_draws,
                 votes=self.votes,
                 max_evaluation_points=self._max_evaluation_points,
@@ -405,10 +417,24 @@ class BBC(CallbackSupport, FittedEnsemble):
                 f"missing='draw' is for k-means, and clusterer is {clusterer.name}: fill missing "
                 "values first, or leave clusterer=None."
             )
+        self._check_trim(clusterer)
         if self.votes == "all" and not clusterer.predicts:
             raise ValueError(
                 f"votes='all' needs a clusterer that can predict, and {clusterer.name} cannot: "
                 "use votes='drawn'."
+            )
+
+    def _check_trim(self, clusterer: Clusterer) -> None:
+        check.check_trim(self.trim)
+        if self.trim and not getattr(clusterer, "trims", False):
+            raise ValueError(
+                f"trim is for k-means, and clusterer is {clusterer.name}: leave trim=0, or "
+                "clusterer=None."
+            )
+        if self.trim and self.missing == "draw":
+            raise ValueError(
+                "trim cannot be used with missing='draw': leave trim=0, or fill missing values "
+                "first."
             )
 
     def _clusterer(self) -> Clusterer:
@@ -426,12 +452,33 @@ class BBC(CallbackSupport, FittedEnsemble):
             weighting=self.weighting,
             prior=self.prior,
             missing=self.missing,
+            trim=self.trim,
         )
 
     @contextmanager
     def _executor(self) -> Iterator[Executor]:
         """Who runs the replicas: the threads of this machine."""
         yield Threads(effective_n_jobs(self.n_jobs))
+
+    def _trim(
+        self, settings: ReplicaSettings, rows: WeightedRows, X: Floats, seed: int, labels: Any
+    ) -> WeightedRows:
+        """Without the rows that ``trim`` leaves out, which are then as rows of weight zero."""
+        self.trimmed_ = np.zeros(rows.n, dtype=np.bool_)
+        if not self.trim:
+            return rows
+        if labels is not None:
+            raise ValueError(
+                f"trim={self.trim:g} leaves rows out of a partition that fit finds, and "
+                "reference_labels give one: leave trim=0, or reference_labels=None."
+            )
+        check.check_distinct_rows(rows.table.rows, self.n_clusters)
+        n_jobs = effective_n_jobs(self.n_jobs)
+        found = trim_table(settings, rows.table, self.n_clusters, seed, n_jobs=n_jobs)
+        if found is None:
+            return rows
+        self.trimmed_ = rows.scatter_to_all_rows(~found.kept, np.False_)
+        return rows.leave_out(found.kept, found.table, X)
 
     def _find_reference(self, rows: WeightedRows, plan: Plan, labels: Any) -> Reference:
         """The reference partition: given, or found by the clusterer."""

@@ -27,7 +27,7 @@ from bbclust.stages.table import Floats
 from bbclust.version import RESULTS, __version__
 
 SCHEMA = 2  # raise it whenever Cell or Partition changes
-_DRAWN = "missing"  # what a fingerprint has only if missing values are drawn
+_IF_ASKED = {"missing": "error", "trim": 0.0}  # what a fingerprint has only if it is not this
 _UNREADABLE = ("data", "sample_weight", "random_state", "prior", "clusterer")
 
 
@@ -40,8 +40,9 @@ def fingerprint(
     """
     replicas = settings.replicas
     by_name = {**vars(replicas), **replicas.clusterer.parameters()}
-    if replicas.missing == "error":
-        del by_name[_DRAWN]  # as it was before there was a choice
+    for name, as_before_there_was_a_choice in _IF_ASKED.items():
+        if by_name[name] == as_before_there_was_a_choice:
+            del by_name[name]
     return {
         "results": str(RESULTS),
         "bbclust": __version__,
@@ -147,7 +148,8 @@ def _refuse_others(folder: Path, before: Mapping[str, Any], now: Mapping[str, st
             differences.append(name if name in _UNREADABLE else name + values)
     odd = now.keys() ^ before.keys()
     if differences or odd:
-        another = ", ".join(differences) or ("missing" if _DRAWN in odd else "clusterer")
+        asked = [name for name in _IF_ASKED if name in odd]
+        another = ", ".join(differences or asked or ["clusterer"])
         raise ValueError(f"The checkpoint in {folder} was made with another {another}: {afresh}")
 
 

@@ -21,6 +21,7 @@ from bbclust.ensemble.assembly import (
     make_plan,
     prepare_priors,
     rows_for_prior,
+    trim_table,
 )
 from bbclust.ensemble.job import Job, MissingValues, Plan
 from bbclust.ensemble.run import run_replicas
@@ -36,6 +37,7 @@ from bbclust.stages.monte_carlo import (
     standard_error,
 )
 from bbclust.stages.table import Table
+from bbclust.stages.trimming import take_rows
 from bbclust.stages.voting import count_votes, memberships
 
 Array = npt.NDArray[np.float64]
@@ -270,8 +272,9 @@ class CellTask:
         return f"cell-k{self.reference.n_clusters}-s{self.prior_scale:g}"
 
     def run(self, job: GridJob, n_jobs: int = 1) -> Cell:
+        job, reference = without_trimmed_rows(job, self.reference)
         return run_cell(
-            Job(job.table, self.reference, self.prior, job.plan, self.missing),
+            Job(job.table, reference, self.prior, job.plan, self.missing),
             self.prior_scale,
             job.settings.n_replicas,
             n_jobs,
@@ -348,12 +351,13 @@ class GridUnderWay:
     def gather(self) -> Grid:
         """The grid, which is done."""
         job = self.job
+        kept = without_trimmed_rows(job, self._references[job.k_values[0]]).job
         return Grid(
             job.k_values,
             job.prior_scales,
             tuple(self._cells[k, scale] for k in job.k_values for scale in job.prior_scales),
             tuple(self._references[k] for k in job.k_values),
-            entropy_floor(job.settings.n_replicas, len(job.plan.evaluation_rows)),
+            entropy_floor(job.settings.n_replicas, len(kept.plan.evaluation_rows)),
         )
 
     def _cells_of(self, reference: Partition) -> list[GridTask]:
@@ -372,6 +376,7 @@ class GridUnderWay:
         self._cells |= {(n_clusters, s): cell for s, cell in found.items() if cell is not None}
         if None not in found.values():
             return []
+        # prepare_priors takes the rows in clusters alone, so that trimmed rows have no part in F0
         rows = job.table.original() if replicas.uses_prior else job.table.rows
         rows = rows_for_prior(replicas, job.table, rows, reference, missing)
         priors = prepare_priors(replicas, rows, reference, job.prior_scales)
@@ -382,6 +387,27 @@ class GridUnderWay:
         ]
 
 
+class KeptRows(NamedTuple):
+    """A grid of the rows that are not trimmed, and their partition."""
+
+    job: GridJob
+    reference: Partition
+
+
+def without_trimmed_rows(job: GridJob, reference: Partition) -> KeptRows:
+    """The grid and a reference partition without the rows that it leaves out (label -1).
+
+    Every K leaves out the same share, so that all have as many rows; which ones may differ.
+    """
+    if job.settings.replicas.trim == 0:
+        return KeptRows(job, reference)
+    kept, partition = reference.without_noise()
+    if kept.all():
+        return KeptRows(job, reference)
+    table = take_rows(job.table, kept)
+    return KeptRows(replace(job, table=table), replace(partition, weights=table.weights))
+
+
 def find_reference(job: GridJob, n_clusters: int, n_jobs: int = 1) -> Partition:
     """The reference partition of one K, of rows that were completed once.
 
@@ -389,7 +415,14 @@ def find_reference(job: GridJob, n_clusters: int, n_jobs: int = 1) -> Partition:
     """
     clusterer = job.plan.clusterer
     table = completed_table(job.table, job.missing)
+    trimmed = trim_table(job.settings.replicas, table, n_clusters, job.seed, n_jobs=n_jobs)
+    if trimmed is not None:
+        table = trimmed.table
     reference = clusterer.find_reference(table, n_clusters, job.seed, n_jobs=n_jobs).partition
+    if trimmed is not None:
+        labels = np.full(job.table.n, -1, dtype=np.int32)
+        labels[trimmed.kept] = reference.labels
+        reference = replace(reference, labels=labels, weights=job.table.weights)
     if reference.n_clusters != n_clusters:
         raise ValueError(
             f"{clusterer.name} was asked for {n_clusters} clusters and found "

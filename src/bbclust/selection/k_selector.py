@@ -82,7 +82,8 @@ class KSelector(
     ----------
     estimator : BBC, optional
         Template: its ``n_replicas``, prior, ``prior_weight``, ``resampling``, ``weighting``,
-        ``clusterer``, ``n_init``, ``max_iter``, ``tol`` and ``missing`` are used for every K.
+        ``clusterer``, ``n_init``, ``max_iter``, ``tol``, ``missing`` and ``trim`` are used for
+        every K: each leaves out its own farthest rows, also of the comparisons with clouds.
         ``BBC(n_init=2)`` by default: on the few draws of a selection more starts find K no more
         often.
     k_range : iterable of int or "auto", default=(2, ..., 10)
@@ -540,8 +541,9 @@ class KSelector(
         if not self.null_reference:
             return [], evidence
         k = score(grid, self.criterion, evidence).best()
-        pairs = splits.test_pairs(grid.references[grid.k_values.index(k)])
-        tendency = splits.p_value_of_none(k, pairs)
+        reference = grid.references[grid.k_values.index(k)]
+        pairs = splits.test_pairs(reference)
+        tendency = splits.p_value_of_none(k, pairs, reference)
         least = min((test.relative_doubt for test in pairs), default=None)
         return pairs, replace(evidence, tendency=tendency, relative_doubt=least)
 

@@ -10,9 +10,15 @@ Pair = tuple[int, int]
 
 
 class Neighbours:
-    """Which clusters lie beside which, by the two nearest centres of every row."""
+    """Which clusters lie beside which, by the two nearest centres of every row.
 
-    def __init__(self, rows: Array, centers: Array) -> None:
+    Of a table of which some rows are left out, ``numbers`` are those of the rows given.
+    """
+
+    def __init__(
+        self, rows: Array, centers: Array, numbers: npt.NDArray[np.int64] | None = None
+    ) -> None:
+        self._numbers = numbers
         origin = centers.mean(axis=0)  # far from zero, products lose the differences
         self._rows = rows = rows - origin
         self._centers = centers = centers - origin
@@ -37,4 +43,5 @@ class Neighbours:
             "ij,j->i", self._rows, middle
         )
         others = np.delete(self._distances, pair, axis=1)
-        return np.flatnonzero((to_middle[:, None] < others).all(axis=1))
+        around = np.flatnonzero((to_middle[:, None] < others).all(axis=1))
+        return around if self._numbers is None else self._numbers[around]

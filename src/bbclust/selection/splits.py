@@ -144,6 +144,7 @@ class Splits:
     ) -> None:
         self._table = table
         self._settings = replace(settings, replicas=_for_any_rows(settings.replicas))
+        self._trim = settings.replicas.trim
         self._scale = prior_scale
         self._seed = seed
         self._n_clouds = n_clouds
@@ -240,7 +241,7 @@ class Splits:
         Without clouds to compare with, none is.
         """
         pairs = self._most_doubtful_first(grid, partition)
-        around = Neighbours(self._unrounded, partition.centers)
+        around = self._neighbours(self._unrounded, partition)
         return bool(pairs) and all(self.p_value(partition, pair, around) <= level for pair in pairs)
 
     def _most_doubtful_first(self, grid: Grid, partition: Partition) -> list[Pair]:
@@ -248,7 +249,19 @@ class Splits:
         return sorted(self.neighbours(partition).pairs(), key=lambda pair: -doubts[pair])
 
     def neighbours(self, partition: Partition) -> Neighbours:
-        return Neighbours(self._rows, partition.centers)
+        return self._neighbours(self._rows, partition)
+
+    def _neighbours(self, rows: Array, partition: Partition) -> Neighbours:
+        if not self._trim:
+            return Neighbours(rows, partition.centers)
+        kept = self._kept(partition)
+        return Neighbours(rows[kept], partition.centers, kept)
+
+    def _kept(self, partition: Partition | None) -> npt.NDArray[np.int64]:
+        """Numbers of the rows that a partition does not trim; of all rows without one."""
+        if not self._trim or partition is None:
+            return np.arange(self._table.n)
+        return np.flatnonzero(partition.labels >= 0)
 
     def relative_doubt(self, partition: Partition, pair: Pair) -> float:
         """The doubt between two clusters beside that of one cloud like them, cut in two."""
@@ -316,16 +329,18 @@ class Splits:
         generator = self._generator(OF_CLUSTERS + partition.n_clusters, (cluster, cluster))
         return self.p_value_of_one(members, generator)
 
-    def p_value_of_none(self, n_clusters: int, tests: list[PairTest]) -> float:
+    def p_value_of_none(
+        self, n_clusters: int, tests: list[PairTest], partition: Partition | None = None
+    ) -> float:
         """How often one cloud has a valley as deep, or parts as tight.
 
         Valleys take two fifths of the level, tightness the rest; it is not looked at where a valley
-        is shown.
+        is shown. Rows that the partition trims do not count.
         """
-        p_value = self._p_value_of_deepest(n_clusters, tests) / OF_VALLEYS
+        p_value = self._p_value_of_deepest(n_clusters, tests, partition) / OF_VALLEYS
         if p_value > LEVEL:
             name = f"tightness-k{n_clusters}"
-            tightness = self._once(name, self.p_value_of_tightness, n_clusters)
+            tightness = self._once(name, self.p_value_of_tightness, n_clusters, partition)
             p_value = min(p_value, tightness / (1 - OF_VALLEYS))
         return min(1.0, p_value)
 
@@ -337,7 +352,9 @@ class Splits:
         """
         return min(LEVEL, _n_valleys(n_clusters, n_tests) * PLAIN[0] / OF_VALLEYS)
 
-    def _p_value_of_deepest(self, n_clusters: int, tests: list[PairTest]) -> float:
+    def _p_value_of_deepest(
+        self, n_clusters: int, tests: list[PairTest], partition: Partition | None
+    ) -> float:
         """How often one cloud shows a valley as deep as the deepest of those between neighbours.
 
         Of more than two clusters, all rows, cut in two, are looked at as well; the least p-value,
@@ -351,17 +368,18 @@ class Splits:
             if group[first] != group[second]:
                 values.append(test.p_value)
         if n_clusters > 2:
-            every_row, generator = np.arange(self._table.n), self._generator(1, (0, 0))
-            values.append(self._once("valley-k1", self.p_value_of_one, every_row, generator))
+            every_row, generator = self._kept(partition), self._generator(1, (0, 0))
+            name = f"valley-k1-of-k{n_clusters}" if self._trim else "valley-k1"
+            values.append(self._once(name, self.p_value_of_one, every_row, generator))
         return _n_valleys(n_clusters, len(tests)) * min(values)
 
-    def p_value_of_tightness(self, n_clusters: int) -> float:
+    def p_value_of_tightness(self, n_clusters: int, partition: Partition | None = None) -> float:
         """How often one cloud with the spread of all rows, cut in as many, has parts as tight.
 
         The largest p-value over three kinds of clouds, see :mod:`bbclust.selection.one_cloud`.
         """
         generator = self._generator(OF_TIGHTNESS + n_clusters, (0, 0))
-        members = _at_most(MAX_ROWS, np.arange(self._table.n), generator)
+        members = _at_most(MAX_ROWS, self._kept(partition), generator)
         cloud = Cloud(self._unrounded[members], self._weights[members])
         return p_value_of_tightness(cloud, n_clusters, self._n_clouds, generator)
 
@@ -376,7 +394,7 @@ class Splits:
 
     def test_pairs(self, partition: Partition) -> list[PairTest]:
         """All neighbours of a partition, the least apart first."""
-        around = Neighbours(self._unrounded, partition.centers)
+        around = self._neighbours(self._unrounded, partition)
         tests = [
             PairTest(
                 pair,
@@ -415,17 +433,21 @@ class Splits:
         table = make_table(cloud.rows.astype(self._table.rows.dtype), weights)
         if count_distinct_rows(table.rows, pieces) < pieces:
             return 1.0
-        n_draws = max(round(self._settings.n_draws * n_whole / self._table.n), MIN_ROWS)
+        n_drawn_from = self._table.n * (1 - self._trim)
+        n_draws = max(round(self._settings.n_draws * n_whole / n_drawn_from), MIN_ROWS)
         settings = GridSettings(self._settings.replicas, N_REPLICAS, n_draws)
         job = GridJob(table, (pieces,), (self._scale,), settings, seed)
         return doubt_of_pieces(job, self._n_jobs)
 
 
 def _for_any_rows(replicas: ReplicaSettings) -> ReplicaSettings:
-    """The same replicas with an elicited prior: any other is about the clusters of the table."""
-    if isinstance(replicas.prior, ElicitedPrior):
-        return replicas
-    return replace(replicas, prior=ElicitedPrior())
+    """The same replicas with an elicited prior: any other is about the clusters of the table.
+
+    Nothing is trimmed: the rows of clusters, which clouds are made like, are those that were kept.
+    """
+    if not isinstance(replicas.prior, ElicitedPrior):
+        replicas = replace(replicas, prior=ElicitedPrior())
+    return replace(replicas, trim=0.0)
 
 
 def doubt_of_pieces(job: GridJob, n_jobs: int = 1) -> float:

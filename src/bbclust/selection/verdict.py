@@ -417,7 +417,8 @@ def _parents(references: tuple[Partition, ...], i: int) -> tuple[int, ...] | Non
     if i == 0:
         return None
     before, now = references[i - 1], references[i]
-    cells = now.labels.astype(np.int64) * before.n_clusters + before.labels
+    both = (now.labels >= 0) & (before.labels >= 0)
+    cells = now.labels[both].astype(np.int64) * before.n_clusters + before.labels[both]
     overlap: npt.NDArray[np.int64] = np.bincount(
         cells, minlength=now.n_clusters * before.n_clusters
     ).reshape(now.n_clusters, before.n_clusters)

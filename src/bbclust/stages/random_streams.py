@@ -40,6 +40,7 @@ class Stage(IntEnum):
     MISSING_STARTS = 20
     REFERENCE_SWAPS = 21
     COMPONENTS = 22
+    TRIMMING = 23
 
 
 def root_seed(random_state: int | RandomState | None) -> int:

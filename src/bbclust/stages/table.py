@@ -143,6 +143,14 @@ class WeightedRows:
         """Rows of X."""
         return self.table.n + len(self.zero_weight_rows)
 
+    def leave_out(self, kept: npt.NDArray[np.bool_], of_kept: Table, X: Floats) -> WeightedRows:
+        """The rows of X with fewer of them in the table: the others are as if of weight zero.
+
+        ``kept`` (table.n,) says which stay, ``of_kept`` is the table of these.
+        """
+        positive = self.scatter_to_all_rows(kept, np.False_)
+        return WeightedRows(of_kept, positive, X[~positive])
+
     def scatter_to_all_rows(self, of_table: Any, of_others: Any) -> Any:
         """Values for all rows of X from those of the table and of the other rows."""
         if self.positive_weight is None:

@@ -89,6 +89,7 @@ def check_for_partitions(
         "clusterer": model.clusterer is not None,
         "resampling='rubin'": model.resampling == "rubin",
         "votes='drawn'": model.votes == "drawn",
+        "trim": model.trim > 0,
     }
     for what, given in refused.items():
         if given:
