@@ -12,6 +12,8 @@ python docs/fill_tables.py missing_values < missing.md
 python docs/fill_tables.py calibrate_belonging < belonging.md
 python docs/fill_tables.py reference_search < reference_search.md
 python docs/fill_tables.py trimming < trimming.md
+python docs/fill_tables.py calibrate_errors < errors.md
+python docs/fill_tables.py calibrate_stability < stability.md
 """
 
 from __future__ import annotations
