@@ -95,6 +95,7 @@ def test_parameters_survive_clone_and_set_params():
         "max_iter": 17,
         "tol": 0.0,
         "missing": "draw",
+        "trim": 0.1,
         "mc_tol": 0.5,
         "callbacks": [print],
         "n_jobs": 2,

@@ -585,7 +585,7 @@ def p_of_none(monkeypatch, n_clusters, valleys, of_all, tightness):
         asked["all"] += 1
         return of_all
 
-    def of_tightness(self, k):
+    def of_tightness(self, k, partition):
         assert k == n_clusters
         asked["tightness"] += 1
         return tightness
