@@ -4,6 +4,7 @@ python docs/fill_tables.py k_recovery < recovery.md
 python docs/fill_tables.py k_and_n < k_and_n.md
 python docs/fill_tables.py answer_cost < answer_cost.md
 python docs/fill_tables.py k_calibration < calibration.md
+python docs/fill_tables.py calibrate_confidence < calibrate_confidence.md
 python docs/fill_tables.py bagging_accuracy < bagging.md
 python docs/list_options.py | python docs/fill_tables.py options
 python docs/list_files.py | python docs/fill_tables.py files

@@ -481,3 +481,27 @@ def test_replicas_that_vote_on_no_row_are_told_with_a_remedy():
     selector = KSelector(estimator, k_range=(2, 3), null_reference=0, random_state=0)
     with pytest.raises(ValueError, match=r"No replica of 2 .* raise n_replicas[.]"):
         selector.fit(blobs(2, 5, 8.0))
+
+
+def test_seeds_agree_as_often_as_the_confidence_in_replicas_says():
+    """``mc_confidence_`` of K = 3 is claimed, the share of seeds that choose it is found.
+
+    Five standard errors of a mean of differences over seeds: a false alarm below one in a million.
+    It would catch noise that is resampled at half of what it is.
+    """
+    X = make_paper_dataset(3, random_state=0).data
+    differences = []
+    for seed in range(30):
+        selector = KSelector(
+            BBC(n_init=2, n_replicas=15),
+            k_range=(2, 3, 4),
+            prior_scales=(1,),
+            criterion="pairwise",
+            null_reference=0,
+            refit=False,
+            random_state=seed,
+        ).fit(X)
+        differences.append(selector.mc_confidence_[3] - (selector.best_k_ == 3))
+    error = np.std(differences) / np.sqrt(len(differences))
+    # 0.1: resampled noise is around a result that has noise of its own, so shares are less extreme
+    assert abs(np.mean(differences)) < 5 * error + 0.1

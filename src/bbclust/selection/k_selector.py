@@ -147,10 +147,16 @@ class KSelector(
         Score of every K under the criterion, and the paired standard error of its difference from
         the best.
     mc_confidence_ : dict
-        Share of wins of each K when the replicas' noise is resampled.
+        Share of wins of each K when the replicas' noise is resampled: of the replicas alone, given
+        the reference partition of each K and the clouds that its clusters are compared with, which
+        another ``random_state`` draws anew as well. Where several K's win, that of ``best_k_`` is
+        more than the share of seeds that choose it, for it is the one that came out ahead.
     confidence_ : dict or None
-        Share of the ``n_resamples`` half-samples of the rows in which each K is chosen; None
-        without half-samples or if K is 1.
+        Share of the ``n_resamples`` half-samples of the rows in which each K is chosen: how
+        reproducible the choice is on half as many rows. It is not the probability that K is right.
+        A small cluster has half of its rows in a half-sample, and is found less often there, so a
+        right K may have a low share; and a K that overlooks it may have a high one. None without
+        half-samples or if K is 1.
     cluster_tendency_ : float or None
         p-value of one cloud: how often one would show a valley as deep as the deepest between
         neighbours of the chosen K, or parts as tight as its clusters.
