@@ -118,13 +118,15 @@ WORDS: Mapping[str, Word] = {
     "outlier": Word("outlier", "Of a number of clusters: one is too small to say anything of."),
     "half-samples": Word(
         "half-samples",
-        "Random halves of the rows, on each of which the number of clusters is chosen again.",
+        "Random halves of the rows, on each of which the number of clusters is chosen again. How "
+        "many agree says how reproducible the number is with half as many rows, not how probable "
+        "it is that the number is right: a small cluster has few rows in a half.",
         ("half-sample", "half-samples"),
     ),
     "wins by noise": Word(
         "wins by noise",
-        "How often a number of clusters wins when the replicas are drawn anew. This is the chance "
-        "in the computation, not that in the data.",
+        "How often a number of clusters wins when the replicas are drawn anew, and nothing else. "
+        "This is chance in the computation, not that in the data.",
     ),
     "replica": Word(
         "replica",
