@@ -5,7 +5,8 @@ the six data sets of the paper. Claimed is the mean of ``mc_confidence_[best_k_]
 often two seeds choose the same K. Seeds differ in everything that is drawn: replicas, whose noise
 ``mc_confidence_`` is about, the reference partition, and the clouds that clusters are compared
 with. Where all agree little is learnt, so the first draws are also given to a selection with much
-noise: 15 replicas, one s, and the paper's pairwise criterion.
+noise: 15 replicas, one s, and the paper's pairwise criterion. This once more with one reference of
+every K for all seeds, so that replicas alone differ.
 
     python benchmarks/calibrate_confidence.py [--tables 2] [--seeds 40] --json FILE
     python benchmarks/calibrate_confidence.py --table FILE > calibrate_confidence.md
@@ -23,17 +24,32 @@ import numpy as np
 
 from bbclust import BBC, KSelector
 from bbclust.datasets import make_paper_dataset
+from bbclust.ensemble.engine_kmeans import EngineKMeans
+from bbclust.ensemble.job import Reference
+from bbclust.stages.table import Table
 
 FIRST_SEED = 60_000
 K_RANGE = range(2, 7)
 
 
-def choose(data: np.ndarray, seed: int, *, noisy: bool) -> dict[str, float]:
+class OneReference(EngineKMeans):
+    """The same k-means, whose reference partition does not depend on the seed of the fit."""
+
+    def find_reference(
+        self, table: Table, n_clusters: int, seed: int, *, n_jobs: int = 1
+    ) -> Reference:
+        return super().find_reference(table, n_clusters, 1, n_jobs=n_jobs)
+
+
+def choose(
+    data: np.ndarray, seed: int, *, noisy: bool, one_reference: bool = False
+) -> dict[str, float]:
     """The K that is chosen, and how sure of it the selection claims to be."""
     selector = KSelector(k_range=K_RANGE, refit=False, random_state=seed)
     if noisy:
+        clusterer = OneReference(n_init=2) if one_reference else None
         selector.set_params(
-            estimator=BBC(n_init=2, n_replicas=15),
+            estimator=BBC(n_init=2, n_replicas=15, clusterer=clusterer),
             prior_scales=(1,),
             criterion="pairwise",
             null_reference=0,
@@ -73,14 +89,16 @@ def main() -> None:
     if arguments.table is not None:
         print_table(json.loads(arguments.table.read_text()))
         return
-    settings = [(draw, False) for draw in range(arguments.tables)] + [(0, True)]
+    settings = [(draw, False, False) for draw in range(arguments.tables)]
+    settings += [(0, True, False), (0, True, True)]
     tables: list[dict] = []
-    for draw, noisy in settings:
+    for draw, noisy, one_reference in settings:
         for number in range(1, 7):
             data = make_paper_dataset(number, random_state=FIRST_SEED + draw).data
             seeds = range(FIRST_SEED, FIRST_SEED + arguments.seeds)
-            runs = [choose(data, seed, noisy=noisy) for seed in seeds]
+            runs = [choose(data, s, noisy=noisy, one_reference=one_reference) for s in seeds]
             name = f"data set {number}, draw {draw + 1}" + ", 15 replicas" * noisy
+            name += ", one reference" * one_reference
             tables.append({"name": name, "runs": runs})
             print(name, file=sys.stderr, flush=True)
             if arguments.json is not None:

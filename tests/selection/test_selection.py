@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import oracle
 import pytest
+from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.pipeline import make_pipeline
@@ -483,25 +484,30 @@ def test_replicas_that_vote_on_no_row_are_told_with_a_remedy():
         selector.fit(blobs(2, 5, 8.0))
 
 
-def test_seeds_agree_as_often_as_the_confidence_in_replicas_says():
-    """``mc_confidence_`` of K = 3 is claimed, the share of seeds that choose it is found.
-
-    Five standard errors of a mean of differences over seeds: a false alarm below one in a million.
-    It would catch noise that is resampled at half of what it is.
-    """
+def noise_over_seeds(n_seeds=80, n_replicas=100):
+    """Variance over seeds of the difference of two scores, in that which replicas claim."""
     X = make_paper_dataset(3, random_state=0).data
-    differences = []
-    for seed in range(30):
-        selector = KSelector(
-            BBC(n_init=2, n_replicas=15),
-            k_range=(2, 3, 4),
-            prior_scales=(1,),
-            criterion="pairwise",
-            null_reference=0,
-            refit=False,
-            random_state=seed,
-        ).fit(X)
-        differences.append(selector.mc_confidence_[3] - (selector.best_k_ == 3))
-    error = np.std(differences) / np.sqrt(len(differences))
-    # 0.1: resampled noise is around a result that has noise of its own, so shares are less extreme
-    assert abs(np.mean(differences)) < 5 * error + 0.1
+    differences, claimed = [], []
+    for seed in range(n_seeds):
+        estimator = BBC(n_init=2, n_replicas=n_replicas)
+        selector = select(
+            X, estimator=estimator, k_range=(2, 3), prior_scales=(1,), random_state=seed
+        )
+        scores = score(selector.grid_, "mean")
+        influence = scores.influence[0] - scores.influence[1]
+        differences.append(scores.values[0] - scores.values[1])
+        claimed.append(n_replicas / (n_replicas - 1) * (influence**2).sum())
+    return np.var(differences, ddof=1) / np.mean(claimed)
+
+
+def test_noise_that_is_resampled_is_that_over_seeds():
+    """Of the mean entropy: quantiles of chi-squared for one false alarm in a million.
+
+    It catches noise that is resampled at half or twice of what it is. The largest pairwise entropy
+    has more noise than its first order, which is not asserted here.
+    """
+    lowest, highest = chi2.ppf([5e-7, 1 - 5e-7], 79) / 79
+    ratio = noise_over_seeds()
+    assert lowest < ratio < highest
+    assert not lowest < ratio / 0.5**2 < highest
+    assert not lowest < ratio / 2**2 < highest

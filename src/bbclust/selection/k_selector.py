@@ -149,14 +149,15 @@ class KSelector(
     mc_confidence_ : dict
         Share of wins of each K when the replicas' noise is resampled: of the replicas alone, given
         the reference partition of each K and the clouds that its clusters are compared with, which
-        another ``random_state`` draws anew as well. Where several K's win, that of ``best_k_`` is
-        more than the share of seeds that choose it, for it is the one that came out ahead.
+        another ``random_state`` draws anew as well; and to first order, which is too little for the
+        largest pairwise entropy. Where K's are close, that of ``best_k_`` may be more than the
+        chance that another seed chooses the same K (docs/choosing_k.md).
     confidence_ : dict or None
         Share of the ``n_resamples`` half-samples of the rows in which each K is chosen: how
         reproducible the choice is on half as many rows. It is not the probability that K is right.
-        A small cluster has half of its rows in a half-sample, and is found less often there, so a
-        right K may have a low share; and a K that overlooks it may have a high one. None without
-        half-samples or if K is 1.
+        A small cluster has half of its rows in a half-sample: with clusters of very unequal sizes
+        the share is no higher where K is right than where it is wrong. None without half-samples
+        or if K is 1.
     cluster_tendency_ : float or None
         p-value of one cloud: how often one would show a valley as deep as the deepest between
         neighbours of the chosen K, or parts as tight as its clusters.
