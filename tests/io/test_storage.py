@@ -106,7 +106,7 @@ def test_what_was_saved_comes_back_to_the_bit(variant, tmp_path):
     assert (loaded.predict(rows, 0.8) == model.predict(rows, 0.8)).all()
     assert loaded.transform(rows).tobytes() == model.transform(rows).tobytes()
     assert (loaded.get_feature_names_out() == model.get_feature_names_out()).all()
-    by_row = {"labels_", "memberships_", "entropy_", "n_votes_", "reference_labels_"}
+    by_row = {"labels_", "memberships_", "entropy_", "n_votes_", "reference_labels_", "trimmed_"}
     elsewhere = {"prior_", "mc_trace_"}
     for name, value in vars(model).items():
         if name.endswith("_") and name not in by_row | elsewhere:
@@ -191,7 +191,10 @@ def test_column_names_come_back_and_are_checked(tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["labels_", "memberships_", "entropy_", "n_votes_", "membership_se_", "reference_labels_"],
+    [
+        *("labels_", "memberships_", "entropy_", "n_votes_", "membership_se_"),
+        *("reference_labels_", "trimmed_"),
+    ],
 )
 def test_results_by_row_are_not_in_the_file(name, model, tmp_path):
     loaded = load_model(saved(model, tmp_path))

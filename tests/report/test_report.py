@@ -37,6 +37,7 @@ from bbclust.report.sentences import (
 )
 from bbclust.report.summary import as_plain
 from bbclust.report.theme import DARK, LIGHT, cluster_colors, contrast
+from bbclust.selection.sensitivity import Sensitivity, Variation
 from bbclust.selection.splits import mean_doubts
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -554,8 +555,15 @@ def test_every_field_is_documented_and_every_documented_field_exists(full):
     )
     # Too many K's for the rows and errors of scores are not in every analysis.
     baseline = KChoice("gap", (2,), np.array([1.0]), np.array([0.1]), 2, True)
+    varied = Sensitivity((Variation("as chosen", 2, True, (100, 50), 0, 0),), 150)
     summary = summarize(
-        replace(full, baselines=[baseline], notes=["a warning"], files={"a.csv": "some rows"})
+        replace(
+            full,
+            baselines=[baseline],
+            sensitivity=varied,
+            notes=["a warning"],
+            files={"a.csv": "some rows"},
+        )
     )
     summary["selection"]["impossible_k"] = [7]
     summary["data"]["missing_values"] = [{"column": "a", "count": 3}]

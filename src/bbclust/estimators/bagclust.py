@@ -97,6 +97,7 @@ class BagClust1(BBC):
     prior_scale: float = 1.0
     prior_weight: float = 0.0
     missing: str = "error"
+    trim: float = 0.0
     resampling: str = "efron"
     weighting: str = "weights"
 

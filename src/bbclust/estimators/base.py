@@ -516,7 +516,7 @@ class FittedEnsemble(
         >>> from bbclust.datasets import load_iris
         >>> regions = BBC(3, random_state=0).fit(load_iris().data).centers_region()
         >>> regions.covariances.shape, regions.radii.round()
-        ((3, 4, 4), array([3., 3., 3.]))
+        ((3, 4, 4), array([3., 3., 4.]))
         """
         level = self._check_level(level, tails=1)
         return center_regions(self._posterior_centers(), level, self._rows_of_clusters())
