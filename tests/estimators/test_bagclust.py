@@ -154,6 +154,7 @@ def test_has_no_parameters_of_a_prior():
     assert BagClust1().get_params().items() <= of_bbc.items()
     assert of_bbc.keys() - BagClust1().get_params().keys() == {
         "missing",
+        "trim",
         "prior",
         "prior_scale",
         "prior_weight",
