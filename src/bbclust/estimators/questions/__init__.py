@@ -1,0 +1,1 @@
+"""Questions to a fitted model, by subject: short methods that call ``diagnostics/``."""
