@@ -1,11 +1,11 @@
 r"""Do the Monte-Carlo errors of the stability of clusters hold?
 
 Fits of the same table that differ in their random state, with B replicas each: how often is the
-stability that many replicas give within 1.96 standard errors of what B give? A table is three
+stability that many replicas give in the interval by B replicas? A table is three
 Gaussian clusters of 50%, 30% and 20% of the rows that overlap, divided into 3, or into 4, of which
-some are cuts. Replicas and labels move with the random state. The reference partition is that of
-the limit: k-means may find another one that is as good, or number two clusters of one size the
-other way round, and then the limit is another, too.
+some are cuts. The reference partition, of which clusters are found again, is that of the limit:
+k-means may find another one that is as good, or number two clusters of one size the other way
+round, and then the limit is another, too.
 
     python benchmarks/calibrate_stability.py [--fits 200] | \
         python docs/fill_tables.py calibrate_stability
@@ -31,7 +31,6 @@ SETTINGS = ((0.1, False), (0.5, False), (0.5, True), (0.9, False))
 N_LIMIT = 10_000  # replicas that stand for infinitely many
 SIZES = (0.5, 0.3, 0.2)
 CENTERS = np.array([[0.0, 0.0], [3.0, 0.0], [1.0, 3.0]])
-NOMINAL = 1.96
 NAMES = ("jaccard", "recovered")
 
 
@@ -50,12 +49,15 @@ class Calibration:
 
     def __init__(self, limit: ClusterStability, fits: list[ClusterStability], name: str) -> None:
         values = np.array([getattr(one, name) for one in fits])
+        intervals = [getattr(one, f"{name}_interval")() for one in fits]
+        wanted = getattr(limit, name)
+        self.held = np.array([(low <= wanted) & (wanted <= high) for low, high in intervals])
         self.errors = np.array([getattr(one, f"{name}_se") for one in fits])
-        self.deviations = values - getattr(limit, name)
+        self.deviations = values - wanted
 
     def coverage(self) -> str:
         """Share of the fits whose interval holds the limit: mean over the clusters, and least."""
-        by_cluster = (np.abs(self.deviations) <= NOMINAL * self.errors).mean(axis=0)
+        by_cluster = self.held.mean(axis=0)
         return f"{by_cluster.mean():.1%} ({by_cluster.min():.1%})"
 
     def shift(self) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -216,12 +217,38 @@ def test_clusterboot_of_fpc_has_the_same_coefficients(case):
         np.testing.assert_array_equal(found.n_replicas, len(replicas) - undrawn.sum(axis=0))
 
 
+# --- intervals ------------------------------------------------------------------------------------
+
+
+def test_intervals_are_those_of_student_and_jeffreys():
+    labels, replicas = np.array([0, 0, 0, 1, 1, 1]), np.array([[0, 0, 0, 1, 1, 1]] * 7)
+    replicas[:3, 2] = 1
+    found = cluster_stability(labels, replicas, 2)
+    by_replica = np.array([2 / 3] * 3 + [1] * 4)
+    expected = scipy.stats.t(6, by_replica.mean(), scipy.stats.sem(by_replica)).interval(0.9)
+    low, high = found.jaccard_interval(0.9)
+    np.testing.assert_allclose([low[0], min(high[0], 1)], [expected[0], min(expected[1], 1)])
+    harsh = cluster_stability(labels, replicas, 2, threshold=0.7)
+    low, high = harsh.recovered_interval(0.9)
+    np.testing.assert_allclose([low[0], high[0]], scipy.stats.beta(4.5, 3.5).interval(0.9))
+    assert high[1] == 1
+    np.testing.assert_allclose(low[1], scipy.stats.beta(7.5, 0.5).ppf(0.05))
+
+
+def test_intervals_are_not_a_number_where_nothing_was_voted_on():
+    found = cluster_stability(np.array([0, 0]), np.array([[0, 0], [0, 0]]), 2)
+    assert np.isnan([found.jaccard_interval(), found.recovered_interval()])[..., 1].all()
+    assert not np.isnan([found.jaccard_interval(), found.recovered_interval()])[..., 0].any()
+
+
 # --- fitted models --------------------------------------------------------------------------------
 
 
-def test_a_model_compares_its_labels_with_its_replicas(model):
+def test_a_model_compares_its_reference_with_its_replicas(model):
+    """Its labels are the majority of the same replicas, which agree with themselves."""
     labels = np.array(list(model.replica_labels(IRIS)))
-    assert_same(model.cluster_stability(), cluster_stability(model.labels_, labels, 3), rtol=1e-12)
+    expected = cluster_stability(model.reference_labels_, labels, 3)
+    assert_same(model.cluster_stability(), expected, rtol=1e-12)
     assert 0.5 < model.cluster_stability().jaccard.min() < 1
 
 
@@ -231,7 +258,7 @@ def test_with_drawn_votes_only_drawn_rows_count(estimator):
     drawn = model._state.record.replicas.evaluation_labels
     assert (drawn < 0).mean() > 0.3
     rows = model._state.record.job.plan.evaluation_rows
-    expected = oracle(model.labels_[rows].tolist(), drawn.tolist(), 3, [1] * 150)
+    expected = oracle(model.reference_labels_[rows].tolist(), drawn.tolist(), 3, [1] * 150)
     np.testing.assert_allclose(model.cluster_stability().jaccard, expected.mean(axis=0))
 
 
@@ -240,7 +267,7 @@ def test_rows_of_weight_zero_take_no_part():
     weighted = BBC(3, n_replicas=60, votes="all", random_state=0).fit(IRIS, sample_weight=weights)
     used = weights > 0
     labels = np.array(list(weighted.replica_labels(IRIS)))[:, used]
-    expected = cluster_stability(weighted.labels_[used], labels, 3, weights[used])
+    expected = cluster_stability(weighted.reference_labels_[used], labels, 3, weights[used])
     assert_same(weighted.cluster_stability(), expected, rtol=1e-9)
 
 

@@ -7,7 +7,7 @@ from math import log, sqrt
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
-from scipy.stats import dirichlet
+from scipy.stats import beta, dirichlet
 from sklearn.metrics import adjusted_rand_score
 
 from bbclust import BBC
@@ -503,6 +503,20 @@ def test_membership_errors_are_jeffreys_posterior_deviations(iris_model):
     for row in (0, 50, 70, 149):
         by_hand = np.sqrt(dirichlet.var(votes[row] + 0.5))
         np.testing.assert_allclose(iris_model.membership_se_[row], by_hand, rtol=1e-12)
+
+
+def test_membership_intervals_are_jeffreys_of_votes_for_and_against(iris_model):
+    votes = (iris_model.memberships_ * iris_model.n_votes_[:, None]).round()
+    intervals = iris_model.memberships_interval(0.9)
+    assert intervals.shape == (150, 3, 2)
+    row = int(iris_model.entropy_.argmax())  # no membership of 0 or 1
+    against = iris_model.n_votes_[row] - votes[row]
+    by_hand = np.stack(beta(votes[row] + 0.5, against + 0.5).interval(0.9), axis=1)
+    inner = (votes[row] > 0) & (against > 0)
+    assert inner.sum() >= 2
+    np.testing.assert_allclose(intervals[row][inner], by_hand[inner], rtol=1e-10)
+    assert (intervals[..., 0] <= iris_model.memberships_).all()
+    assert (iris_model.memberships_ <= intervals[..., 1]).all()
 
 
 @pytest.mark.parametrize("votes", ["drawn", "all"])

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import oracle
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -19,6 +20,7 @@ from bbclust.stages.monte_carlo import (
     pair_doubt_bias,
     pair_doubt_influence,
     pairwise_entropy_influence,
+    share_interval,
     standard_error,
 )
 from bbclust.stages.voting import count_votes, memberships, nearest_center, vote_by_centers
@@ -103,6 +105,27 @@ def test_worst_pair():
 def test_memberships_are_shares():
     u = memberships(np.array([[1, 3], [0, 0]], dtype=np.int32))
     assert u.tolist() == [[0.25, 0.75], [0.0, 0.0]]
+
+
+def test_share_intervals_are_jeffreys_and_end_at_the_borders():
+    low, high = share_interval([0, 3, 10, 0], [10, 10, 10, 0], 0.95)
+    np.testing.assert_allclose([low[1], high[1]], scipy.stats.beta(3.5, 7.5).interval(0.95))
+    assert (low[0], high[2]) == (0, 1)
+    np.testing.assert_allclose([1 - low[2], high[0]], scipy.stats.beta(0.5, 10.5).ppf(0.975))
+    assert np.isnan([low[3], high[3]]).all()
+
+
+def test_share_intervals_hold_the_share_about_as_often_as_they_say():
+    """By all outcomes and their probabilities: exact, not simulated."""
+    for trials in (20, 80, 400):
+        outcomes = np.arange(trials + 1)
+        low, high = share_interval(outcomes, np.full(trials + 1, trials), 0.95)
+        shares = np.linspace(0.05, 0.95, 181)
+        held = [
+            scipy.stats.binom(trials, share).pmf(outcomes) @ ((low <= share) & (share <= high))
+            for share in shares
+        ]
+        assert abs(np.mean(held) - 0.95) < 0.006
 
 
 def test_membership_se_is_jeffreys_posterior_deviation():

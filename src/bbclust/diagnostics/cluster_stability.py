@@ -21,6 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from bbclust.stages.monte_carlo import mean_interval, share_interval
+
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.integer]
 
@@ -57,6 +59,22 @@ class ClusterStability:
     recovered_se: Array
     n_replicas: npt.NDArray[np.int64]
     threshold: float = UNIQUE_MATCH
+
+    def jaccard_interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Where ``jaccard`` would be by ever more replicas: lower and upper ends, (K,) each.
+
+        Student's intervals, cut off at 0 and 1.
+        """
+        low, high = mean_interval(self.jaccard, self.jaccard_se, self.n_replicas, level)
+        return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+    def recovered_interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Where ``recovered`` would be by ever more replicas: lower and upper ends, (K,) each.
+
+        By Jeffreys' prior; ``recovered_se`` is too coarse for shares near 0 and 1.
+        """
+        successes = np.rint(np.nan_to_num(self.recovered) * self.n_replicas)
+        return share_interval(successes, self.n_replicas, level)
 
 
 def cluster_stability(

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import entr, stdtrit
+from scipy.special import betaincinv, entr, stdtrit
 
 from bbclust._native import engine
 from bbclust.stages.entropies import entropy_between
@@ -40,6 +40,31 @@ def membership_se(votes: Votes) -> Array:
     counts = votes + 0.5
     total = counts.sum(axis=1, keepdims=True)
     return np.asarray(np.sqrt(counts * (total - counts) / (total**2 * (total + 1))))
+
+
+def share_interval(
+    successes: npt.ArrayLike, trials: npt.ArrayLike, level: float
+) -> tuple[Array, Array]:
+    """Where a share lies by some successes in some trials, by Jeffreys' prior.
+
+    Lower ends are 0 without any success, upper ends 1 without any failure, as Brown, Cai and
+    DasGupta advise (2001, Statistical Science 16, 101-133); NaN without trials.
+    """
+    successes, trials = np.asarray(successes, np.float64), np.asarray(trials, np.float64)
+    failures, tail = trials - successes, (1 - level) / 2
+    low = np.where(successes > 0, betaincinv(successes + 0.5, failures + 0.5, tail), 0.0)
+    high = np.where(failures > 0, betaincinv(successes + 0.5, failures + 0.5, 1 - tail), 1.0)
+    return np.where(trials > 0, low, np.nan), np.where(trials > 0, high, np.nan)
+
+
+def mean_interval(
+    mean: npt.ArrayLike, error: npt.ArrayLike, n: npt.ArrayLike, level: float
+) -> tuple[Array, Array]:
+    """Student's intervals of means of n numbers each, by their standard errors; NaN for n < 2."""
+    degrees = np.asarray(n, np.float64) - 1
+    quantile = stdtrit(np.where(degrees > 0, degrees, np.nan), 0.5 + level / 2)
+    half = quantile * np.asarray(error, np.float64)
+    return np.asarray(mean - half), np.asarray(mean + half)
 
 
 def mean_entropy_influence(labels: Labels, counts: Votes, weights: Array) -> Array:

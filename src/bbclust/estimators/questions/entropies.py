@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bbclust import validation as check
 from bbclust.estimators.fitted_model import FittedModel
-from bbclust.stages.monte_carlo import entropy_interval, membership_se
+from bbclust.stages.monte_carlo import entropy_interval, membership_se, share_interval
 
 
 class EntropyQuestions(FittedModel):
@@ -80,6 +80,38 @@ class EntropyQuestions(FittedModel):
     @property
     def membership_se_(self) -> npt.NDArray[np.float64]:
         return membership_se(self._rows_of_fit("membership_se_").votes)
+
+    def memberships_interval(self, level: float = 0.95) -> npt.NDArray[np.float64]:
+        """Where the memberships of the rows of ``fit`` would be by ever more replicas.
+
+        By Jeffreys' prior, from the votes for and against each cluster: the same as
+        ``memberships_`` plus and minus ``membership_se_`` where votes are many, and right where
+        they are few. It is about the computation, as ``membership_se_`` is: other replicas of the
+        same rows.
+
+        Parameters
+        ----------
+        level : float between 0 and 1, default=0.95
+
+        Returns
+        -------
+        ndarray of shape (n, K, 2)
+            Lower and upper ends; 0 and 1 of rows without a vote.
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> model = BBC(3, random_state=0).fit(load_iris().data)
+        >>> model.memberships_interval()[0].round(1)
+        array([[0., 0.],
+               [1., 1.],
+               [0., 0.]])
+        """
+        votes = self._rows_of_fit("memberships_interval").votes
+        total = votes.sum(axis=1, keepdims=True)
+        low, high = share_interval(votes, total, check.check_level(level))
+        return np.stack([np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1.0)], axis=2)
 
     @property
     def max_pairwise_entropy_se_(self) -> float:

@@ -106,17 +106,17 @@ class PartitionQuestions(FittedModel):
         Returns
         -------
         ClusterStability
-            ``jaccard``, ``recovered``, their standard errors and ``n_replicas``, of shape (K,).
+            ``jaccard``, ``recovered``, their standard errors and ``n_replicas``, of shape (K,), and
+            ``jaccard_interval()`` and ``recovered_interval()``.
             NaN for a cluster without any evaluation row that a replica voted on.
 
         Notes
         -----
-        The clusters are those of ``labels_``. Their rows are the evaluation rows, all or 4,096
-        drawn at random, with their weights. ``labels_`` are the majority of the same replicas,
-        while ``clusterboot`` starts from a clustering of the data. The standard errors are about
-        the number of replicas, not about that of rows, and take ``labels_`` as given. Where rows
-        have few votes, labels follow these, so that ``jaccard`` is a little too high and its error
-        too small (``benchmarks/calibrate_stability.py``).
+        The clusters are those of the reference partition, ``reference_labels_``, as ``clusterboot``
+        starts from a clustering of the data. ``labels_`` would not do: they are the majority of the
+        same replicas, which agree with themselves. Their rows are the evaluation rows, all or 4,096
+        drawn at random, with their weights. The standard errors are about the number of replicas,
+        not about that of rows.
 
         Rows that a replica of ``clusterer`` calls noise, or puts into a cluster without a partner
         in the reference, are not told from rows without a vote, and do not count in that replica.
@@ -141,7 +141,7 @@ class PartitionQuestions(FittedModel):
         )
         table, evaluated = record.job.table, record.job.plan.evaluation_rows
         return cluster_stability(
-            record.rows.in_table(self.labels_)[evaluated],
+            record.job.reference.labels[evaluated],
             record.replicas.evaluation_labels,
             record.job.n_clusters,
             None if table.weights is None else table.weights[evaluated],
