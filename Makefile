@@ -1,16 +1,19 @@
 PYTHON ?= python
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint types imports native check demo picture paper bench clean
+.PHONY: help install test test-all-seeds lint types imports native check demo picture paper bench clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: ## Install the package for development, with all tools, into the current environment
 	$(PYTHON) -m pip install --editable ".[dev]"
 
 test: ## Run the tests, the doctests and the examples of README.md
 	$(PYTHON) -m pytest -n logical
+
+test-all-seeds: ## Run every stochastic test with seeds 0 to 99 (up to two hours)
+	$(PYTHON) reliability/all_seeds.py --seeds 0-99
 
 lint: ## Look for mistakes and check the format
 	ruff check

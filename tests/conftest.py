@@ -1,6 +1,7 @@
 """Seeds of stochastic tests: each of these tests must pass for any seed.
 
-``BBCLUST_TEST_SEEDS=0-99 pytest`` runs them with all of 0 to 99; the default is 0 alone.
+``BBCLUST_TEST_SEEDS=0-99 pytest`` runs these tests alone, with all of 0 to 99; the default is
+every test, with seed 0.
 """
 
 import os
@@ -8,6 +9,14 @@ import os
 import pytest
 
 _FIRST, _, _LAST = os.environ.get("BBCLUST_TEST_SEEDS", "0").partition("-")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not _LAST:
+        return
+    stochastic = [item for item in items if "seed" in getattr(item, "fixturenames", ())]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(stochastic)])
+    items[:] = stochastic
 
 
 @pytest.fixture(params=range(int(_FIRST), int(_LAST or _FIRST) + 1))
