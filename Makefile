@@ -1,7 +1,7 @@
 PYTHON ?= python
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-all-seeds lint types imports native check demo picture paper bench clean
+.PHONY: help install test test-all-seeds test-under-load lint types imports native check demo picture paper bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,6 +14,9 @@ test: ## Run the tests, the doctests and the examples of README.md
 
 test-all-seeds: ## Run every stochastic test with seeds 0 to 99 (up to two hours)
 	$(PYTHON) reliability/all_seeds.py --seeds 0-99
+
+test-under-load: ## Run the tests in random orders on a busy machine (up to four hours)
+	$(PYTHON) reliability/under_load.py
 
 lint: ## Look for mistakes and check the format
 	ruff check
