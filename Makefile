@@ -1,7 +1,7 @@
 PYTHON ?= python
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-all-seeds test-under-load lint types imports native check demo picture paper bench clean
+.PHONY: help install test test-all-seeds test-under-load test-paper lint types imports native check demo picture paper bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,6 +17,9 @@ test-all-seeds: ## Run every stochastic test with seeds 0 to 99 (up to two hours
 
 test-under-load: ## Run the tests in random orders on a busy machine (up to four hours)
 	$(PYTHON) reliability/under_load.py
+
+test-paper: ## Compare quick runs of the paper with what is expected of any seed (30 minutes)
+	$(PYTHON) reliability/reproduction.py
 
 lint: ## Look for mistakes and check the format
 	ruff check
