@@ -49,13 +49,14 @@ nb::tuple align(In<std::int64_t, 2> overlap, In<double, 2> distance,
 
 // What each module needs is listed in CMakeLists.txt, of which its flags are made too.
 const char* best_isa() {
-#if defined(BBCLUST_AVX2_FEATURES)
-    __builtin_cpu_init();
 #define FEATURE(name) &&__builtin_cpu_supports(#name)
+#if defined(BBCLUST_AVX512_FEATURES)
     if (true BBCLUST_AVX512_FEATURES) return "avx512";
-    if (true BBCLUST_AVX2_FEATURES) return "avx2";
-#undef FEATURE
 #endif
+#if defined(BBCLUST_AVX2_FEATURES)
+    if (true BBCLUST_AVX2_FEATURES) return "avx2";
+#endif
+#undef FEATURE
     return "portable";
 }
 
@@ -63,7 +64,7 @@ const char* best_isa() {
 
 NB_MODULE(BBCLUST_MODULE, m) {
     m.attr("ISA") = BBCLUST_ISA_NAME;
-    m.def("best_isa", &best_isa, "The widest instruction set of this machine the engine knows.");
+    m.def("best_isa", &best_isa, "The widest instruction set that this machine has and that was built.");
 
     bind_kernels_of_float(m);
     bind_kernels_of_double(m);
