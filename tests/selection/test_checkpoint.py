@@ -539,3 +539,66 @@ def test_what_contains_itself_has_no_digest():
     loop.append(loop)
     with pytest.raises(ValueError, match="something in it contains itself"):
         digest(loop)
+
+
+# --- folders of strangers -------------------------------------------------------------------------
+
+
+def test_a_link_in_the_folder_is_not_followed(folder, uninterrupted, tmp_path):
+    """Who unpacks a folder of a stranger must not lose a file of his own."""
+    mine = tmp_path / "mine"
+    mine.write_bytes(b"mine")
+    for name in ("settings", "data/k2.reference", "data/k2-s1.0.cell"):
+        (folder / name).unlink()
+        (folder / name).symlink_to(mine)
+    elsewhere = tmp_path / "elsewhere"
+    (folder / "half-1").rename(elsewhere)
+    before = {path: path.read_bytes() for path in files(elsewhere)}
+    next(path for path in before if path.suffix == ".cell").unlink()
+    before = {path: path.read_bytes() for path in files(elsewhere)}
+    (folder / "half-1").symlink_to(elsewhere)
+    assert results(select(folder)) == uninterrupted
+    assert mine.read_bytes() == b"mine"
+    assert {path: path.read_bytes() for path in files(elsewhere)} == before
+
+
+EDITS = {
+    "no values": lambda head, arrays: head.pop("values"),
+    "a value nobody knows": lambda head, arrays: head["values"].update(command="rm"),
+    "a value that is a word": lambda head, arrays: head["values"].update(
+        {name: "1" for name in ("inertia", "mean_entropy") if name in head["values"]}
+    ),
+    "an array less": lambda head, arrays: arrays.pop(sorted(arrays)[0]),
+    "arrays that are shorter": lambda head, arrays: arrays.update(
+        {name: values[:-1] for name, values in arrays.items()}
+    ),
+    "labels and pairs outside of the clusters": lambda head, arrays: (
+        arrays.update({k: v + 99 for k, v in arrays.items() if k == "labels"}),
+        head["values"].update({k: [7, 9] for k in head["values"] if k.endswith("_pair")}),
+    ),
+    "whole numbers": lambda head, arrays: arrays.update(
+        {name: values.astype(np.int64) for name, values in arrays.items()}
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_impossible_files_with_a_matching_checksum_count_as_not_there(edit, folder, uninterrupted):
+    for path in files(folder / "data"):
+        kind = path.suffix[1:]
+        archive = read_archive(path, kind, checkpoint.SCHEMA)
+        head, arrays = dict(archive.header), dict(archive.arrays)
+        head["values"] = dict(head["values"])
+        edit(head, arrays)
+        write_archive(path, Archive(kind, checkpoint.SCHEMA, head, arrays))
+    assert results(select(folder)) == uninterrupted
+
+
+def test_what_a_stranger_wrote_into_the_settings_stays_one_line(folder):
+    before = read_archive(folder / "settings", "checkpoint", checkpoint.SCHEMA).header
+    hostile = {**before, "n_replicas": "1\n\n" + "x" * 10_000}
+    write_archive(folder / "settings", Archive("checkpoint", checkpoint.SCHEMA, hostile, {}))
+    with pytest.raises(ValueError, match="another n_replicas") as caught:
+        select(folder)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 1000

@@ -3,24 +3,31 @@
 A folder holds ``settings``, which says what the cells were computed from, a folder for the data and
 for each half-sample, with one file per reference partition and one per cell, and a folder with one
 file per comparison with clouds. All of them are archives (:mod:`bbclust.io.archive`). A file that
-is damaged or belongs to another run counts as not there.
+is damaged, was edited into something impossible, or belongs to another run counts as not there.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from bbclust._native import engine
-from bbclust.io.archive import Archive, ArchiveError, read_archive, write_archive
+from bbclust.io.archive import (
+    Archive,
+    ArchiveError,
+    check_array,
+    read_archive,
+    require,
+    write_archive,
+)
 from bbclust.selection.grid import Cell, GridSettings
 from bbclust.stages.kmeans import Partition
 from bbclust.stages.table import Floats
@@ -28,7 +35,10 @@ from bbclust.version import RESULTS, __version__
 
 SCHEMA = 2  # raise it whenever Cell or Partition changes
 _IF_ASKED = {"missing": "error", "trim": 0.0}  # what a fingerprint has only if it is not this
+_SHOWN = 80  # characters of a setting in a sentence
 _UNREADABLE = ("data", "sample_weight", "random_state", "prior", "clusterer")
+
+Found = TypeVar("Found")
 
 
 def fingerprint(
@@ -128,7 +138,7 @@ def open_checkpoint(folder: str | os.PathLike[str], made_of: Mapping[str, str]) 
     try:
         before = read_archive(path, "checkpoint", SCHEMA).header
     except (FileNotFoundError, ArchiveError):
-        write_archive(path, Archive("checkpoint", SCHEMA, dict(made_of), {}))
+        _write_here(path, Archive("checkpoint", SCHEMA, dict(made_of), {}))
     else:
         _refuse_others(folder, before, made_of)
     return Checkpoint(folder, digest(dict(made_of)))
@@ -144,7 +154,8 @@ def _refuse_others(folder: Path, before: Mapping[str, Any], now: Mapping[str, st
     differences = []
     for name in [name for name in now if name in before]:
         if before[name] != now[name]:
-            values = f" ({before[name]} then, {now[name]} now)"
+            then = " ".join(str(before[name]).split())[:_SHOWN]
+            values = f" ({then} then, {now[name]} now)"
             differences.append(name if name in _UNREADABLE else name + values)
     odd = now.keys() ^ before.keys()
     if differences or odd:
@@ -174,10 +185,8 @@ class FolderStore:
 
     def reference(self, n_clusters: int) -> Partition | None:
         """The reference partition of K, without weights; None if it is not there."""
-        found = self._read(self._reference_path(n_clusters), "reference", n_clusters)
-        if found is None:
-            return None
-        return Partition(weights=None, **found)
+        path = self._reference_path(n_clusters)
+        return self._read(path, _to_partition, "reference", n_clusters)
 
     def keep_reference(self, reference: Partition) -> None:
         """Write the reference partition of one K."""
@@ -196,12 +205,7 @@ class FolderStore:
     def cell(self, n_clusters: int, prior_scale: float) -> Cell | None:
         """One cell; None if it is not there."""
         path = self._cell_path(n_clusters, prior_scale)
-        found = self._read(path, "cell", n_clusters, prior_scale)
-        if found is None:
-            return None
-        for name in ("worst_pair", "doubtful_pair"):  # lists in JSON
-            found[name] = tuple(found[name])
-        return Cell(**found)
+        return self._read(path, _to_cell, "cell", n_clusters, prior_scale)
 
     def keep_cell(self, cell: Cell) -> None:
         """Write one cell."""
@@ -213,8 +217,7 @@ class FolderStore:
 
     def comparison(self, name: str) -> float | None:
         """A number found by comparing with clouds; None if it is not there."""
-        found = self._read(self._comparison_path(name), "comparison", name)
-        return None if found is None else float(found["value"][0])
+        return self._read(self._comparison_path(name), _to_number, "comparison", name)
 
     def keep_comparison(self, name: str, value: float) -> None:
         """Write such a number."""
@@ -230,15 +233,25 @@ class FolderStore:
     def _cell_path(self, n_clusters: int, prior_scale: float) -> Path:
         return self.folder / f"k{n_clusters}-s{prior_scale!r}.cell"
 
-    def _read(self, path: Path, kind: str, *place: float | str) -> dict[str, Any] | None:
+    def _read(
+        self,
+        path: Path,
+        restore: Callable[..., Found],
+        kind: str,
+        *place: float | str,
+    ) -> Found | None:
+        """What ``restore(*place, **values)`` makes of a file; None if it is not what was written.
+
+        Folders may come from strangers, who can write any checksum.
+        """
         try:
             archive = read_archive(path, kind, SCHEMA)
-        except (OSError, ArchiveError):
+            mine = {"of": self.key, "part": self.name, "place": list(place)}
+            if archive.schema != SCHEMA or not mine.items() <= archive.header.items():
+                return None
+            return restore(*place, **{**archive.header["values"], **archive.arrays})
+        except (OSError, ArchiveError, KeyError, TypeError):
             return None
-        mine = {"of": self.key, "part": self.name, "place": list(place)}
-        if archive.schema != SCHEMA or not mine.items() <= archive.header.items():
-            return None
-        return {**archive.header["values"], **archive.arrays}
 
     def _write(
         self,
@@ -248,6 +261,63 @@ class FolderStore:
         values: dict[str, Any],
         arrays: dict[str, npt.NDArray[Any]],
     ) -> None:
+        if self.folder.is_symlink():
+            self.folder.unlink()
         _make_folder(self.folder)
         header = {"of": self.key, "part": self.name, "place": place, "values": values}
-        write_archive(path, Archive(kind, SCHEMA, header, arrays))
+        _write_here(path, Archive(kind, SCHEMA, header, arrays))
+
+
+def _write_here(path: Path, archive: Archive) -> None:
+    """Write a file of the folder; a link in its place, which we never make, is not followed."""
+    if path.is_symlink():
+        path.unlink()
+    write_archive(path, archive)
+
+
+def _to_partition(
+    n_clusters: int,
+    /,
+    *,
+    labels: npt.NDArray[Any],
+    centers: npt.NDArray[Any],
+    shares: npt.NDArray[Any],
+    inertia: float,
+    n_iter: int,
+) -> Partition:
+    """A reference partition out of plain data; ArchiveError if it cannot be one."""
+    check_array(labels, "<i4", (labels.size,))
+    check_array(centers, "<f8", (n_clusters, *centers.shape[1:2]))
+    check_array(shares, "<f8", (n_clusters,))
+    require(centers.ndim == 2 and labels.size > 0, _IMPOSSIBLE)
+    require(labels.min() >= -1 and labels.max() < n_clusters, _IMPOSSIBLE)
+    require(bool(np.isfinite(shares).all() and (shares >= 0).all()), _IMPOSSIBLE)
+    require(type(inertia) is float and type(n_iter) is int, _IMPOSSIBLE)
+    return Partition(labels, centers, shares, None, inertia, n_iter)
+
+
+def _to_cell(K: int, s: float, /, **values: Any) -> Cell:
+    """A cell out of plain data; ArchiveError if it cannot be one."""
+    for name in ("worst_pair", "doubtful_pair"):
+        pair = values[name] = tuple(values[name])  # lists in JSON
+        require(len(pair) == 2 and all(type(k) is int and 0 <= k < K for k in pair), _IMPOSSIBLE)
+    cell = Cell(**values)
+    require(type(cell.n_clusters) is int and cell.n_clusters == K, _IMPOSSIBLE)
+    require(type(cell.prior_scale) is float and cell.prior_scale == s, _IMPOSSIBLE)
+    for field in fields(cell):
+        value = getattr(cell, field.name)
+        if field.name == "pair_doubts":
+            check_array(value, "<f8", (K, K))
+        elif field.name.endswith("_influence"):
+            check_array(value, "<f8", cell.mean_entropy_influence.shape[:1])
+        elif not field.name.endswith("_pair") and field.name != "n_clusters":
+            require(type(value) is float, _IMPOSSIBLE)
+    return cell
+
+
+def _to_number(name: str, /, *, value: npt.NDArray[Any]) -> float:
+    check_array(value, "<f8", (1,))
+    return float(value[0])
+
+
+_IMPOSSIBLE = "it holds something impossible"

@@ -317,7 +317,7 @@ class GridUnderWay:
 
     def tasks_of(self, n_clusters: int) -> list[GridTask]:
         """What comes first for one K: its reference partition, or the cells that are missing."""
-        reference = self._store.reference(n_clusters)
+        reference = self._stored_reference(n_clusters)
         return [ReferenceTask(n_clusters)] if reference is None else self._cells_of(reference)
 
     def take(self, found: Partition | Cell) -> list[GridTask]:
@@ -372,7 +372,7 @@ class GridUnderWay:
             )
         n_clusters = reference.n_clusters
         self._references[n_clusters] = reference
-        found = {scale: self._store.cell(n_clusters, scale) for scale in job.prior_scales}
+        found = {scale: self._stored_cell(n_clusters, scale) for scale in job.prior_scales}
         self._cells |= {(n_clusters, s): cell for s, cell in found.items() if cell is not None}
         if None not in found.values():
             return []
@@ -385,6 +385,20 @@ class GridUnderWay:
             for scale, prior in zip(job.prior_scales, priors, strict=True)
             if found[scale] is None
         ]
+
+    def _stored_reference(self, n_clusters: int) -> Partition | None:
+        """The reference of the store, unless it is one of another table."""
+        stored, table = self._store.reference(n_clusters), self.job.table
+        if stored is None or (len(stored.labels), stored.centers.shape[1]) != (table.n, table.d):
+            return None
+        return stored
+
+    def _stored_cell(self, n_clusters: int, prior_scale: float) -> Cell | None:
+        """The cell of the store, unless it is one of another number of replicas."""
+        stored = self._store.cell(n_clusters, prior_scale)
+        n_replicas = self.job.settings.n_replicas
+        fits = stored is not None and len(stored.mean_entropy_influence) == n_replicas
+        return stored if fits else None
 
 
 class KeptRows(NamedTuple):
