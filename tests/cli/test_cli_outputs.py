@@ -2,11 +2,14 @@
 
 import errno
 import os
+from contextlib import suppress
 
 import pytest
 
 from bbclust.cli.output.errors import CommandError, one_sentence, os_sentence
+from bbclust.cli.output.resuming import identity_of, resumable
 from bbclust.cli.output.workspace import new_directory, new_file
+from bbclust.io import whole_file as whole_files
 from bbclust.io.whole_file import whole_file
 
 
@@ -220,3 +223,27 @@ def test_failures_end_with_a_sentence_and_a_code(capsys, failure, code, sentence
 def test_mistakes_of_ours_keep_their_traceback():
     with pytest.raises(KeyError), one_sentence():
         raise KeyError
+
+
+def test_what_a_run_belongs_to_is_replaced_whole_and_its_drafts_go(tmp_path, monkeypatch):
+    """A kill while it is written would part finished cells from what they belong to."""
+    settings = {"command": {}, "scaling": {"kind": "none"}}
+    out, identity = tmp_path / "out", identity_of(settings, "1")
+    with suppress(KeyError), resumable(out, identity, force=False, resume=False) as work:
+        work.checkpoint.mkdir()
+        (work.checkpoint / "k2.cell").write_text("")
+        (work.partial / ".draft-0123-run.json").write_text("{")
+        raise KeyError
+    before = work.identity.read_bytes()
+
+    def killed(*arguments):
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(whole_files.os, "replace", killed)
+        with pytest.raises(SystemExit), resumable(out, identity, force=False, resume=True):
+            pass
+    assert work.identity.read_bytes() == before
+    with resumable(out, identity, force=False, resume=True):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]

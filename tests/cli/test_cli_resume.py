@@ -181,7 +181,14 @@ def test_an_unfinished_run_of_another_bbclust_is_refused(
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()} == before
 
 
-@pytest.mark.parametrize("content", [None, "{", "[]", "{}"])
+OURS = {"bbclust": __version__, "results_version": RESULTS}
+EDITED = [OURS, {**OURS, "settings": []}, {**OURS, "settings": {"command": 1, "scaling": 2}}]
+
+
+UNREADABLE = [None, "{", "[]", "{}", "[1]", "[" * 100_000, *map(json.dumps, EDITED)]
+
+
+@pytest.mark.parametrize("content", UNREADABLE, ids=range(len(UNREADABLE)))
 def test_an_unfinished_run_that_does_not_say_who_began_it_is_refused(
     table, interrupted, tmp_path, content
 ):

@@ -10,8 +10,9 @@ from typing import Any
 
 from bbclust.cli.output.errors import CommandError, os_sentence
 from bbclust.cli.output.files import SUMMARY
-from bbclust.cli.output.results import write_json
+from bbclust.cli.output.results import to_json
 from bbclust.cli.output.workspace import Workspace, forget, new_directory, workspace_of
+from bbclust.io.whole_file import write_whole
 from bbclust.version import BUILD, RESULTS, __version__
 
 
@@ -35,7 +36,8 @@ def resumable(
         _check_same(work, identity)
     try:
         with new_directory(out, force=force, resume=resume) as work:
-            write_json(work.identity, identity)
+            # whole: a kill in between must not part the finished cells from what they belong to
+            write_whole(work.identity, to_json(identity).encode())
             yield work
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"Interrupted{_how_to_resume(work) or '.'}") from None
@@ -62,8 +64,10 @@ def finished_summary(out: Path, identity: dict[str, Any]) -> dict[str, Any] | No
             "settings": summary["settings"],
             "fingerprint": summary["data"]["fingerprint"],
         }
-    except (ValueError, KeyError, TypeError, OSError):
+    except (ValueError, KeyError, TypeError, OSError, RecursionError):
         return None  # not ours, or an earlier version's: left to the checks of the directory
+    if not _has_settings(found):
+        return None
     maker = _other_maker(found)
     if maker:
         raise CommandError(
@@ -105,9 +109,18 @@ def _check_same(work: Workspace, identity: dict[str, Any]) -> None:
 def _identity_in(work: Workspace) -> dict[str, Any]:
     """What was written when the run began; empty if there is none, or none that can be read."""
     try:
-        return dict(json.loads(work.identity.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+        found = dict(json.loads(work.identity.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError):
         return {}
+    return found if _has_settings(found) else {}
+
+
+def _has_settings(identity: dict[str, Any]) -> bool:
+    """Whether the settings are there to be compared; a file may have been edited."""
+    settings = identity.get("settings")
+    return isinstance(settings, dict) and all(
+        isinstance(settings.get(name), dict) for name in ("command", "scaling")
+    )
 
 
 def _other_maker(identity: dict[str, Any]) -> str:
@@ -123,14 +136,14 @@ def _other_maker(identity: dict[str, Any]) -> str:
 
 def _difference(before: dict[str, Any], now: dict[str, Any]) -> str:
     """In what two runs differ, in words; empty if in nothing."""
-    then = before["settings"].get("command", {})
+    then = before["settings"]["command"]
     for name, value in now["settings"]["command"].items():
         if then.get(name) != value:
             option = name.replace("_", "-")
             return f"another --{option} ({_shown(then.get(name))}, now {_shown(value)})"
-    if before["settings"].get("scaling", {}).get("kind") != now["settings"]["scaling"]["kind"]:
+    if before["settings"]["scaling"].get("kind") != now["settings"]["scaling"]["kind"]:
         return "another --scale"
-    if before["fingerprint"] != now["fingerprint"]:
+    if before.get("fingerprint") != now["fingerprint"]:
         return "other data"
     return ""
 

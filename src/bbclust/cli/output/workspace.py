@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bbclust.cli.output.errors import CommandError
 from bbclust.cli.output.files import foreign_files
-from bbclust.io.whole_file import flush, whole_file
+from bbclust.io.whole_file import flush, remove_drafts, whole_file
 
 _PARTIAL = ".partial"
 
@@ -112,6 +112,7 @@ def forget(work: Workspace) -> None:
     """Remove what was kept of a run, and nothing else; what it belongs to goes last."""
     _remove(work.checkpoint, work.files, work.parts, work.replaced)
     work.identity.unlink(missing_ok=True)
+    remove_drafts(work.partial)
     with suppress(OSError):  # not there, or somebody else has something in it
         work.partial.rmdir()
 
