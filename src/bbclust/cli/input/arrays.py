@@ -54,7 +54,14 @@ def _load(data: bytes) -> Any:
         loaded = np.load(io.BytesIO(data), allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             return loaded
-        return {key: loaded[key] for key in loaded.files}
+        arrays = {key: loaded[key] for key in loaded.files}
+        if not all(isinstance(array, np.ndarray) for array in arrays.values()):
+            raise ValueError("a member is no array")
+        return arrays
+    except MemoryError:
+        raise CommandError(
+            "The NumPy file is damaged, or holds more numbers than the memory of this machine."
+        ) from None
     except (
         *(ValueError, OSError, EOFError, KeyError, OverflowError, TypeError, SyntaxError),
         *(zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, TokenError),
@@ -70,6 +77,8 @@ def _frame(array: np.ndarray[Any, Any]) -> pl.DataFrame:
     """Columns of an array: its fields, or column_1, column_2, ..."""
     import polars as pl
 
+    if array.size == 0 or array.dtype.itemsize == 0:  # of such, any number of columns costs nothing
+        raise CommandError(f"The array has shape {array.shape} and holds nothing.")
     if array.dtype.names:
         return pl.DataFrame([_series(field, array[field]) for field in array.dtype.names])
     if array.ndim == 1:

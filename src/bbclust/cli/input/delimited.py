@@ -190,15 +190,16 @@ def name_columns(names: Sequence[str]) -> list[str]:
     >>> name_columns(["x", "", "x "])
     ['x', 'column_2', 'x (2)']
     """
-    given: list[str] = []
+    given: dict[str, None] = {}
+    counts: dict[str, int] = {}  # a stranger may give ten thousand columns the same name
     for number, name in enumerate(names, start=1):
         base = " ".join(name.split()) or f"column_{number}"
-        unique, count = base, 1
+        unique = base
         while unique in given:
-            count += 1
-            unique = f"{base} ({count})"
-        given.append(unique)
-    return given
+            counts[base] = counts.get(base, 1) + 1
+            unique = f"{base} ({counts[base]})"
+        given[unique] = None
+    return list(given)
 
 
 def _split(data: bytes, delimiter: str) -> pl.DataFrame:

@@ -82,14 +82,24 @@ def measure_scaling(X: npt.NDArray[Any], columns: Sequence[str], kind: str) -> S
     Scaling(kind='standard', columns=('a', 'b'), center=(2.0, 5.0), scale=(1.0, 1.0))
     """
     measured = [_measure(X[:, j], kind) for j in range(X.shape[1])]
-    for (center, scale), name in zip(measured, columns, strict=True):
-        if not abs(center) + scale < float("inf"):
+    for j, ((center, scale), name) in enumerate(zip(measured, columns, strict=True)):
+        if not (abs(center) + scale < float("inf") and _stays_finite(X[:, j], center, scale)):
             raise CommandError(
                 f"Column {name!r} holds numbers too large to be scaled: divide it by a power of "
                 "ten, or leave it out with --exclude."
             )
     centers, scales = zip(*measured, strict=True)
     return Scaling(kind, tuple(columns), centers, scales)
+
+
+def _stays_finite(column: npt.NDArray[Any], center: float, scale: float) -> bool:
+    """Whether the largest numbers are still numbers once they are scaled."""
+    import numpy as np
+
+    ends = np.array([np.nanmin(column), np.nanmax(column)])
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        scaled = (ends - np.asarray(center, ends.dtype)) / np.asarray(scale, ends.dtype)
+    return bool(np.isfinite(scaled).all())
 
 
 def _measure(column: npt.NDArray[Any], kind: str) -> tuple[float, float]:

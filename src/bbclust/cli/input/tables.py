@@ -117,7 +117,14 @@ def read_table(path: str, dialect: Dialect | None = None) -> InputTable:
     name = "Standard input" if path == STDIN else path
     dialect = dialect or Dialect()
     with prefix_errors_with(name):
-        content = _read(_read_bytes(path), path, dialect)
+        try:
+            content = _read(_read_bytes(path), path, dialect)
+        except UnicodeEncodeError as error:  # JSON and NumPy can hold such halves
+            half = error.object[error.start : error.end]
+            raise CommandError(
+                f"The file holds half of a character ({half!a}), which is no text: correct it, or "
+                "leave its column out."
+            ) from None
         if dialect.sheet is not None and "Excel" not in content.description:
             raise CommandError(
                 f"--sheet is for Excel workbooks, and this file is {content.description}: leave "
