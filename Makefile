@@ -1,7 +1,7 @@
 PYTHON ?= python
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-all-seeds test-under-load test-paper lint types imports native check demo picture paper bench clean
+.PHONY: help install test test-all-seeds test-under-load test-paper lint types imports native check demo picture paper bench fuzz faults clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,12 @@ bench: ## Measure the engine on a quiet machine and write benchmarks/README.md (
 	  $(PYTHON) benchmarks/random_shapes.py --seed $$seed --rounds 1 --isas $$($(PYTHON) -c "from bbclust._native import ISAS; print(*ISAS[::-1])") \
 	    --json benchmarks/results/random_shapes_$${run}_$$seed.json || exit 1; done; done
 	$(PYTHON) benchmarks/make_readme.py
+
+fuzz: ## Give files of strangers to everything that reads files (ten minutes)
+	$(PYTHON) reliability/fuzz_files.py
+
+faults: ## Interrupt, starve, fill disks, kill, and compare with an undisturbed run (ten minutes)
+	$(PYTHON) reliability/faults.py
 
 clean: ## Remove what was built or cached
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
