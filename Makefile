@@ -1,7 +1,7 @@
 PYTHON ?= python
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-all-seeds test-under-load test-paper lint types imports native check demo picture paper bench fuzz faults clean
+.PHONY: help install test test-all-seeds test-under-load test-paper lint types imports native check demo picture paper bench fuzz faults mutate clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ fuzz: ## Give files of strangers to everything that reads files (ten minutes)
 
 faults: ## Interrupt, starve, fill disks, kill, and compare with an undisturbed run (ten minutes)
 	$(PYTHON) reliability/faults.py
+
+mutate: ## Make mistakes in engine and stages, one at a time: tests must notice (an hour)
+	$(PYTHON) reliability/mutation.py
 
 clean: ## Remove what was built or cached
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

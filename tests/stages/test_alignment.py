@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from bbclust.stages.alignment import align, overlap_matrix
+from bbclust.stages.alignment import align, overlap_matrix, pair_clusters
 
 
 @given(st.integers(1, 6), st.integers(0, 2**32), st.integers(1, 30))
@@ -74,3 +74,15 @@ def test_margin_by_hand():
 def test_overlap_matrix_counts_pairs():
     matrix = overlap_matrix(np.array([0, 0, 1, 2]), np.array([1, 1, 0, 2], dtype=np.int32), 3)
     assert matrix.tolist() == [[0, 2, 0], [1, 0, 0], [0, 0, 1]]
+
+
+def test_equal_pairings_of_more_clusters_than_the_reference_has_go_to_the_nearest_centers():
+    overlap = np.array([[3, 3], [3, 3], [0, 1]])
+    distances = np.array([[9.0, 1.0], [1.0, 9.0], [0.0, 0.0]])
+    assert pair_clusters(overlap, distances).to_reference.tolist() == [1, 0, -1]
+
+
+def test_clusters_without_a_common_row_are_not_paired():
+    pairing = pair_clusters(np.array([[4, 0], [0, 0]]), np.ones((2, 2)))
+    assert pairing.to_reference.tolist() == [0, -1]
+    assert pairing.margin == 1.0

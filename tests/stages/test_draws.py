@@ -264,6 +264,15 @@ def test_weight_of_a_set_has_the_mean_and_variance_of_algorithm_1(n_draws, prior
         assert_mean_and_variance(values[:, column], g, variance)
 
 
+def test_variance_ratio_by_hand():
+    """At n = m = k = 20: (m + n + k) / m of the posterior, and more after a second resampling."""
+    assert Resampling(20, 0.5).variance_ratio(20) == pytest.approx(3.0)
+    again = (3 / 41 * 19 / 20 + 1 / 20) * 41
+    assert Resampling(20, 0.5, weighting="resample").variance_ratio(20) == pytest.approx(again)
+    assert Resampling(20, 0.5, "rubin").variance_ratio(20) == 1.0
+    assert Resampling(10, 0.5, "efron").variance_ratio(20) == 2.0
+
+
 def test_without_prior_it_tends_to_rubin_only_as_draws_grow():
     """At k = 0, m = n the variance is twice Rubin's; at m = 50 n it is 1.02 times."""
     n, g = 20, 0.3

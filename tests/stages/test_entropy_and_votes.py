@@ -128,6 +128,12 @@ def test_share_intervals_hold_the_share_about_as_often_as_they_say():
         assert abs(np.mean(held) - 0.95) < 0.006
 
 
+def test_memberships_of_rows_without_votes_are_those_of_a_label_or_of_all_alike():
+    votes = np.array([[1, 3], [0, 0], [0, 0], [0, 0]], dtype=np.int32)
+    u = memberships(votes, otherwise=np.array([0, 0, 1, -1]))
+    assert u.tolist() == [[0.25, 0.75], [1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]
+
+
 def test_membership_se_is_jeffreys_posterior_deviation():
     votes = np.array([[3, 7], [0, 10]], dtype=np.int32)
     for row, errors in zip(votes, membership_se(votes), strict=True):
