@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -126,6 +127,7 @@ private:
     // Gives a free row a column.
     void augment(int free_row) {
         int column = find_path(free_row, -1, std::numeric_limits<double>::infinity());
+        if (column < 0) throw std::domain_error("centres are not finite");
         const double distance = reach_[column];
         row_price_[free_row] += distance;
         for (int c = 0; c < K_; ++c) {

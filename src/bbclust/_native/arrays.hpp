@@ -1,17 +1,20 @@
 // Arrays of Python as the engine sees them, and calls that Ctrl-C can end. Arrays marked OUT are
-// allocated by the caller and written here; nothing is checked but types and layout: the stage modules
-// and estimators do that.
+// allocated by the caller and written here. That no call can read or write beyond them is checked
+// (checks.hpp); whether numbers make sense is up to the stage modules and estimators.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <initializer_list>
+#include <limits>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -45,7 +48,9 @@ std::int64_t length(const A& array) {
 
 template <class A>
 int extent(const A& array, int axis) {
-    return static_cast<int>(array.shape(axis));
+    const auto size = static_cast<std::int64_t>(array.shape(axis));
+    if (size > std::numeric_limits<int>::max()) throw nb::value_error("engine: an array is too long");
+    return static_cast<int>(size);
 }
 
 // A numpy array that owns its numbers.
@@ -56,19 +61,54 @@ auto to_numpy(std::vector<V> numbers, std::initializer_list<std::size_t> shape) 
     return nb::ndarray<nb::numpy, V>(kept->data(), shape, owner);
 }
 
+// Takes the GIL by `take`. When the interpreter ends, it does not give it to daemon threads any more:
+// up to Python 3.13 it ends such a thread instead, by unwinding its stack, which destructors of C++ do
+// not survive. The thread waits here for the end of the process, as it does in Python itself from 3.14.
+template <class Take>
+void take_gil(Take&& take) noexcept {
+    try {
+        take();
+    } catch (...) {
+        for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+}
+
+// The GIL is another thread's for as long as this lives.
+class WithoutGil {
+public:
+    WithoutGil() : state_(PyEval_SaveThread()) {}
+    ~WithoutGil() {
+        take_gil([this] { PyEval_RestoreThread(state_); });
+    }
+    WithoutGil(const WithoutGil&) = delete;
+    WithoutGil& operator=(const WithoutGil&) = delete;
+
+    // Calls f with the GIL.
+    template <class F>
+    void with_gil(F&& f) {
+        take_gil([this] { PyEval_RestoreThread(state_); });
+        f();
+        state_ = PyEval_SaveThread();
+    }
+
+private:
+    PyThreadState* state_;
+};
+
 // Runs `work(interrupted)` without the GIL. Ctrl-C, or any signal handler that raises, ends the
 // work within a fraction of a second and its exception comes out here.
 template <class Work>
 void without_gil(Work&& work) {
     std::exception_ptr raised;
-    const InterruptCheck interrupted = [&raised] {
-        nb::gil_scoped_acquire gil;
-        if (!raised && PyErr_CheckSignals() != 0) raised = std::make_exception_ptr(nb::python_error());
-        return raised != nullptr;
-    };
     try {
-        nb::gil_scoped_release released;
-        work(interrupted);
+        WithoutGil released;
+        work([&raised, &released] {  // asked by this thread, see parallel_for
+            released.with_gil([&raised] {
+                if (!raised && PyErr_CheckSignals() != 0)
+                    raised = std::make_exception_ptr(nb::python_error());
+            });
+            return raised != nullptr;
+        });
     } catch (const Interrupted&) {
         if (!raised) throw;
     }

@@ -22,11 +22,23 @@ namespace bbclust {
 enum class Resampling : int { proper = 0, rubin = 1, efron = 2 };
 enum class Weighting : int { weights = 0, resample = 1 };
 
-// Draws from F0 that were made elsewhere, for priors the engine does not know.
+// Draws of a replica from F0 that were made elsewhere, for priors the engine does not know.
 template <class T>
 struct GivenDraws {
-    const T* points = nullptr;              // all replicas of the block, one after the other
+    const T* points = nullptr;  // (n, d), or null to draw from the mixture
+    std::int64_t n = 0;
+};
+
+// The same of all replicas of a block, one after the other.
+template <class T>
+struct GivenBlock {
+    const T* points = nullptr;
     const std::int64_t* offsets = nullptr;  // (replicas + 1,)
+
+    GivenDraws<T> of(std::int64_t b, int d) const {
+        if (!points) return {};
+        return {points + offsets[b] * d, offsets[b + 1] - offsets[b]};
+    }
 };
 
 // What all replicas of one run share.
@@ -78,8 +90,7 @@ public:
         if (plan.missing) completed_.emplace(plan);
     }
 
-    // `given`: this replica's draws from F0, or null to draw from the mixture.
-    void draw(std::int64_t replica, const T* given, const StopFlag& stop, Replica<T>& out) {
+    void draw(std::int64_t replica, const GivenDraws<T>& given, const StopFlag& stop, Replica<T>& out) {
         if (completed_) completed_->replica = replica;
         if (plan_.resampling == Resampling::rubin) weigh_all_rows(replica, stop, out);
         else draw_points(replica, given, stop, out);
@@ -136,7 +147,8 @@ private:
     };
 
     // Algorithm 1, steps 3 and 4; Efron is the case without prior and with equal weights.
-    void draw_points(std::int64_t replica, const T* given, const StopFlag& stop, Replica<T>& out) {
+    void draw_points(std::int64_t replica, const GivenDraws<T>& given, const StopFlag& stop,
+                     Replica<T>& out) {
         const bool efron = plan_.resampling == Resampling::efron;
         const double prior_weight = efron ? 0.0 : plan_.prior_weight;
         Stream random(make_key(plan_.seed, Stage::draws, 0, replica));
@@ -153,8 +165,10 @@ private:
             draws.split(prior_weight);
             if (!efron) gammas.next(draws.n, plan_.shape(), draws.weights);
             find_rows(draws, prior_weight);
-            if (given) {
-                add_given(draws, given + prior_draws * plan_.d, out);
+            if (given.points) {
+                if (prior_draws + draws.n_prior > given.n)
+                    throw std::out_of_range("too few draws from the prior were given");
+                add_given(draws, given.points + prior_draws * plan_.d, out);
             } else {
                 draw_normals(replica, prior_draws, draws.n_prior);
                 add_prior_draws(draws, out);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "checks.hpp"
 #include "draws.hpp"
 #include "kmeans.hpp"
 #include "missing_rows.hpp"
@@ -32,6 +33,21 @@ void standard_normals(Key key, Out<T, 1> values /* OUT */) {
 
 // --- replicas -----------------------------------------------------------------------------------
 
+// Weights (C,), means (C, d) and factors, one below the other, none of more rows than columns.
+inline void require_mixture(const In<double, 1>& cumulative, const In<double, 2>& means,
+                            const In<double, 2>& factor_rows, const In<std::int64_t, 1>& offsets) {
+    const std::int64_t C = length(cumulative), d = extent(means, 1);
+    require(C >= 1 && C <= most_rows && d >= 1, "a mixture must have components");
+    require_shape(means, {C, d}, "mixture_means must have shape (components, d)");
+    require(extent(factor_rows, 1) == d, "factor_rows must have shape (rows, d)");
+    require_shape(offsets, {C + 1}, "factor_offsets must have shape (components + 1,)");
+    require_within(offsets, 0, length(factor_rows) + 1, "factor_offsets must be of factor_rows");
+    for (std::int64_t j = 0; j < C; ++j) {
+        const std::int64_t rank = offsets.data()[j + 1] - offsets.data()[j];
+        require(rank >= 0 && rank <= d, "a factor must have from 0 to d rows");
+    }
+}
+
 // Binds body(plan, ...): what says how replicas are drawn comes first in Python, one by one.
 template <class T, class Result, class... More, class... Names>
 void def_on_draws(nb::module_& m, const char* name, Result (*body)(DrawPlan<T>, More...),
@@ -43,6 +59,16 @@ void def_on_draws(nb::module_& m, const char* name, Result (*body)(DrawPlan<T>, 
                  MaybeIn<std::int64_t, 1> row_numbers, In<double, 1> mixture_cumulative,
                  In<double, 2> mixture_means, In<double, 2> factor_rows,
                  In<std::int64_t, 1> factor_offsets, std::optional<nb::tuple> missing, More... more) {
+        const std::int64_t n = length(rows), d = extent(rows, 1);
+        require(n >= 1 && d >= 1 && n <= most_rows, "rows must have shape (n, d), neither zero");
+        require_draws(n_draws, prior_weight, n_whole);
+        require(resampling >= 0 && resampling <= 2, "resampling must be 0, 1 or 2");
+        require(weighting >= 0 && weighting <= 1, "weighting must be 0 or 1");
+        require_shape(row_weights, {n}, "row_weights must have shape (n,)");
+        if (row_weights) require_shapes_of_gammas(row_weights->data(), row_weights->size());
+        require_shape(row_cumulative, {n}, "row_cumulative must have shape (n,)");
+        require_shape(row_numbers, {n}, "row_numbers must have shape (n,)");
+        require_mixture(mixture_cumulative, mixture_means, factor_rows, factor_offsets);
         DrawPlan<T> plan;
         plan.seed = seed;
         plan.resampling = static_cast<Resampling>(resampling);
@@ -60,7 +86,7 @@ void def_on_draws(nb::module_& m, const char* name, Result (*body)(DrawPlan<T>, 
         plan.mixture.cumulative = mixture_cumulative.data();
         plan.mixture.offsets = factor_offsets.data();
         plan.mixture.set_rows(mixture_means.data(), factor_rows.data(), extent(mixture_means, 1));
-        const MissingRows rows_with_gaps(missing);
+        const MissingRows rows_with_gaps(missing, n, d);
         plan.missing = rows_with_gaps.model();
         return body(std::move(plan), more...);
     },
@@ -70,13 +96,23 @@ void def_on_draws(nb::module_& m, const char* name, Result (*body)(DrawPlan<T>, 
           "missing"_a.none(), names...);
 }
 
+// Draws from F0 are of as many features as the rows.
+template <class T>
+void require_prior(const DrawPlan<T>& plan, const MaybeIn<T, 2>& given) {
+    if (given) require(extent(*given, 1) == plan.d, "given must have shape (draws, d)");
+    else if (plan.resampling == Resampling::proper && plan.prior_weight > 0)
+        require(plan.mixture.d() == plan.d, "mixture_means must have shape (components, d)");
+}
+
 // Points, weights and rows.
 template <class T>
 nb::tuple draw_replica(DrawPlan<T> plan, MaybeIn<T, 2> given, std::int64_t replica) {
     Replica<T> drawn;
+    require_prior(plan, given);
     const double operations = 100.0 * static_cast<double>(std::max(plan.n, plan.n_draws)) * plan.d;
     interruptible(operations, [&](const StopFlag& stop) {
-        Drawer<T>(plan).draw(replica, pointer(given), stop, drawn);
+        const GivenDraws<T> of_replica{pointer(given), given ? length(*given) : 0};
+        Drawer<T>(plan).draw(replica, of_replica, stop, drawn);
     });
     const Points<T> view = drawn.panels.view();
     const std::size_t n = static_cast<std::size_t>(view.n), d = static_cast<std::size_t>(view.d);
@@ -100,6 +136,25 @@ void run_kmeans_replicas(DrawPlan<T> draws, MaybeIn<T, 2> given, MaybeIn<std::in
                          Out<std::int16_t, 2> evaluation_labels /* OUT */) {
     ReplicaPlan<T> plan;
     plan.draws = std::move(draws);
+    const std::int64_t n = plan.draws.n, d = plan.draws.d, K = length(reference_centers);
+    const std::int64_t B = length(margin), E = length(evaluation_rows);
+    require_prior(plan.draws, given);
+    require(given.has_value() == given_offsets.has_value(), "given goes with given_offsets");
+    require_shape(given_offsets, {B + 1}, "given_offsets must have shape (B + 1,)");
+    if (given) require_within(*given_offsets, 0, length(*given) + 1, "given_offsets must be of given");
+    require(K >= 1 && K <= most_clusters, "there must be from 1 to 32,767 clusters");
+    require_shape(reference_centers, {K, d}, "reference_centers must have shape (K, d)");
+    require_shape(reference_labels, {n}, "reference_labels must have shape (n,)");
+    require_within(reference_labels, 0, K, "reference_labels must be from 0 to K - 1");
+    require_within(evaluation_rows, 0, n, "evaluation_rows must be from 0 to n - 1");
+    require(n_init >= 0 && max_iter >= 1 && n_threads >= 1, "n_init, max_iter or n_threads is too low");
+    require(length(votes) == n || length(votes) == 0, "votes must have shape (n, K) or (0, K)");
+    require(extent(votes, 1) == K, "votes must have shape (n, K) or (0, K)");
+    require_shape(centers, {B, K, d}, "centers must have shape (B, K, d)");
+    require_shape(occupied, {B, K}, "occupied must have shape (B, K)");
+    require_shape(inertia, {B}, "inertia must have shape (B,)");
+    require_shape(n_iter, {B}, "n_iter must have shape (B,)");
+    require_shape(evaluation_labels, {B, E}, "evaluation_labels must have shape (B, E)");
     plan.given = {pointer(given), pointer(given_offsets)};
     plan.K = extent(reference_centers, 0);
     plan.reference_centers = reference_centers.data();
@@ -137,6 +192,7 @@ template <class T>
 int seed_centers(In<T, 2> rows, In<double, 1> weights, std::uint64_t seed, std::uint64_t stage,
                  std::uint64_t start, std::uint64_t replica, Out<double, 2> centers /* OUT */) {
     int found = 0;
+    require_points(rows, weights, centers);
     const double operations = 10.0 * static_cast<double>(centers.size()) * length(rows);
     interruptible(operations, [&](const StopFlag& stop) {
         const Panels<T> points = panels_of<T>(rows, weights);
@@ -154,6 +210,9 @@ template <class T>
 nb::tuple lloyd(In<T, 2> rows, In<double, 1> weights, Out<double, 2> centers /* IN, OUT */, int max_iter,
                 double tolerance, Out<std::int32_t, 1> labels /* OUT */) {
     Lloyd<T> run;
+    require_points(rows, weights, centers);
+    require_shape(labels, {length(rows)}, "labels must have shape (n,)");
+    require(max_iter >= 1, "max_iter must be at least 1");
     const double operations = 100.0 * static_cast<double>(centers.size()) * length(rows);
     interruptible(operations, [&](const StopFlag& stop) {
         const Panels<T> points = panels_of<T>(rows, weights);
@@ -169,6 +228,10 @@ template <class T>
 nb::tuple kmeans(In<T, 2> rows, In<double, 1> weights, std::uint64_t seed, int n_starts, int max_iter,
                  double tolerance, int n_threads, Out<double, 2> centers /* OUT */,
                  Out<std::int32_t, 1> labels /* OUT */) {
+    require_points(rows, weights, centers);
+    require_shape(labels, {length(rows)}, "labels must have shape (n,)");
+    require(n_starts >= 1 && max_iter >= 1 && n_threads >= 1,
+            "n_starts, max_iter or n_threads is too low");
     const ReferencePlan<T> plan{seed,         rows.data(),          weights.data(),
                                 length(rows), extent(rows, 1),      extent(centers, 0),
                                 n_starts,     {max_iter, tolerance}};
@@ -184,7 +247,13 @@ template <class T>
 void vote_by_centers_on_rows(In<T, 2> rows, In<double, 3> centers, In<std::uint8_t, 2> occupied,
                              std::optional<nb::tuple> missing, std::int64_t first_replica, int n_threads,
                              Out<std::int32_t, 2> votes /* IN, OUT */) {
-    const MissingRows incomplete(missing);
+    const std::int64_t n = length(rows), d = extent(rows, 1), B = length(centers),
+                       K = extent(centers, 1);
+    require(d >= 1 && K >= 1 && K <= most_centers, "rows and centers must have features and clusters");
+    require_shape(centers, {B, K, d}, "centers must have shape (B, K, d)");
+    require_shape(occupied, {B, K}, "occupied must have shape (B, K)");
+    require_shape(votes, {n, K}, "votes must have shape (n, K)");
+    const MissingRows incomplete(missing, n, d);
     without_gil([&](const InterruptCheck& interrupted) {
         vote_by_centers(rows.data(), length(rows), extent(rows, 1), centers.data(), occupied.data(),
                         length(centers), extent(centers, 1), n_threads, interrupted, votes.data(),
@@ -196,8 +265,10 @@ void vote_by_centers_on_rows(In<T, 2> rows, In<double, 3> centers, In<std::uint8
 template <class T>
 void complete_rows(In<T, 2> rows, std::optional<nb::tuple> missing, std::int64_t replica,
                    Out<T, 2> completed /* OUT */) {
-    const MissingRows incomplete(missing);
-    const std::int64_t d = extent(rows, 1);
+    const std::int64_t n = length(rows), d = extent(rows, 1);
+    require(missing.has_value(), "missing must be given");
+    require_shape(completed, {n, d}, "completed must have shape (n, d)");
+    const MissingRows incomplete(missing, n, d);
     interruptible(static_cast<double>(rows.size() * rows.shape(1)), [&](const StopFlag& stop) {
         Completer<T> completer(*incomplete.model());
         for (std::int64_t i = 0; i < length(rows); ++i) {

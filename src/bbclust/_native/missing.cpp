@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "checks.hpp"
 #include "missing_moments.hpp"
 #include "observed_kmeans.hpp"
 
@@ -17,6 +18,15 @@ int missing_moments(In<double, 2> rows, In<double, 1> weights, In<std::int32_t, 
                     double prior_rows, double ridge, int max_iter, double tolerance, int n_threads,
                     Out<double, 2> means /* OUT */, Out<double, 3> covariances /* OUT */,
                     Out<double, 3> expected /* OUT */) {
+    const std::int64_t n = length(rows), d = extent(rows, 1), K = length(means);
+    require_points(rows, weights, means);
+    require_gaussians(means, covariances, patterns, d);
+    require_shape(expected, {K, d, d}, "expected must have shape (K, d, d)");
+    require_shape(labels, {n}, "labels must have shape (n,)");
+    require_within(labels, 0, K, "labels must be from 0 to K - 1");
+    require_shape(place, {n}, "place must have shape (n,)");
+    require_within(place, -1, length(pattern), "place must be of an incomplete row, or -1");
+    require_within(pattern, 0, length(patterns), "pattern must be one of the patterns");
     const MomentsPlan plan{rows.data(),      weights.data(),   length(rows), extent(rows, 1),
                            extent(means, 0), labels.data(),    place.data(), pattern.data(),
                            patterns.data(),  length(patterns), prior_rows,   ridge,
@@ -36,6 +46,8 @@ int missing_moments(In<double, 2> rows, In<double, 1> weights, In<std::int32_t, 
 // Inertia and iterations.
 nb::tuple observed_lloyd(In<double, 2> rows, In<double, 1> weights, int max_iter,
                          Out<double, 2> centers /* IN, OUT */, Out<std::int32_t, 1> labels /* OUT */) {
+    require_points(rows, weights, centers);
+    require_shape(labels, {length(rows)}, "labels must have shape (n,)");
     const ObservedRows observed{rows.data(), weights.data(), length(rows), extent(rows, 1)};
     ObservedLloyd lloyd(observed, extent(centers, 0), centers.data(), labels.data());
     int n_iter = 0;
@@ -48,6 +60,12 @@ void component_shares_of_rows(In<double, 2> rows, In<double, 1> weights, In<doub
                               In<double, 3> covariances, In<std::int32_t, 1> pattern,
                               In<std::uint8_t, 2> patterns, int n_threads,
                               Out<double, 2> cumulative /* OUT */) {
+    const std::int64_t n = length(rows), d = extent(rows, 1), K = length(weights);
+    require_gaussians(means, covariances, patterns, d);
+    require(length(means) == K, "weights must have shape (K,)");
+    require_shape(pattern, {n}, "pattern must have shape (n,)");
+    require_within(pattern, 0, length(patterns), "pattern must be one of the patterns");
+    require_shape(cumulative, {n, K}, "cumulative must have shape (n, K)");
     MissingPlan plan;
     plan.d = extent(rows, 1);
     plan.n_components = extent(weights, 0);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "arrays.hpp"
+#include "checks.hpp"
 #include "missing.hpp"
 
 namespace bbclust {
@@ -13,9 +14,12 @@ namespace bbclust {
 // Keeps the arrays for as long as the model is used.
 class MissingRows {
 public:
-    explicit MissingRows(const std::optional<nb::tuple>& given) {
+    // For rows of shape (n, d).
+    MissingRows(const std::optional<nb::tuple>& given, std::int64_t n, std::int64_t d) {
         if (!given) return;
+        require(given->size() == 10, "missing must have ten parts");
         kept_.emplace(*given);
+        kept_->check(n, d);
         model_.emplace(kept_->plan());
     }
 
@@ -43,6 +47,17 @@ private:
               cumulative(nb::cast<In<double, 2>>(given[7])),
               first_block(nb::cast<In<std::uint64_t, 1>>(given[8])),
               room(nb::cast<std::int64_t>(given[9])) {}
+
+        void check(std::int64_t n, std::int64_t d) const {
+            const std::int64_t n_incomplete = length(pattern);
+            require_gaussians(means, covariances, patterns, d);
+            require_shape(place, {n}, "place must have shape (n,)");
+            require_within(place, -1, n_incomplete, "place must be of an incomplete row, or -1");
+            require_within(pattern, 0, length(patterns), "pattern must be one of the patterns");
+            require_shape(cumulative, {n_incomplete, length(means)},
+                          "cumulative must have shape (I, K)");
+            require_shape(first_block, {n_incomplete}, "first_block must have shape (I,)");
+        }
 
         MissingPlan plan() const {
             return {seed,

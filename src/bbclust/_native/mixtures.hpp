@@ -44,6 +44,8 @@ public:
         find_ends();
     }
 
+    int d() const { return d_; }
+
     int rank(int j) const { return static_cast<int>(offsets[j + 1] - offsets[j]); }
 
     // The component that u in [0, 1) falls on: the first whose cumulative weight exceeds it.

@@ -19,7 +19,7 @@ namespace bbclust {
 template <class T>
 struct ReplicaPlan {
     DrawPlan<T> draws;
-    GivenDraws<T> given;  // draws from F0 made elsewhere, or empty
+    GivenBlock<T> given;  // draws from F0 made elsewhere, or empty
     int K = 0;
     const double* reference_centers = nullptr;       // (K, d), centred
     const std::int32_t* reference_labels = nullptr;  // (n,)
@@ -87,9 +87,7 @@ public:
             own_votes_.assign(static_cast<std::size_t>(plan_.draws.n) * plan_.K, 0);
             votes_ = own_votes_.data();
         }
-        const T* given = plan_.given.points;
-        if (given) given += plan_.given.offsets[b] * plan_.draws.d;
-        drawer_.draw(replica, given, stop, replica_);
+        drawer_.draw(replica, plan_.given.of(b, plan_.draws.d), stop, replica_);
         if (incomplete_) incomplete_->complete(replica, evaluation_points_);
         found_ = clusterer_.cluster(replica_.panels.view(), plan_.reference_centers,
                                     {plan_.draws.seed, static_cast<std::uint64_t>(replica)}, stop);
