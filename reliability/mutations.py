@@ -209,7 +209,7 @@ PYTHON = (
         "best = min(runs, key=lambda run: run.inertia)",
         "best = max(runs, key=lambda run: run.inertia)",
         "the worst of several starts is kept",
-        "tests/stages/test_missing_values.py -k 'reference or lowest'",
+        "tests/stages/test_missing_values.py -k 'best_of_several_fills'",
     ),
     Mutation(
         f"{STAGES}/random_streams.py",

@@ -107,6 +107,13 @@ def test_a_mixture_of_other_features_is_refused(table):
         engine.run_replicas(**{**replica_arguments(table), "prior_weight": 0.5})
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_points_or_weights_that_are_no_numbers_lead_to_no_partition(table, value):
+    for name, array in (("weights", np.full(N, value)), ("rows", np.full((N, D), value))):
+        with pytest.raises(ValueError, match="finite"):
+            engine.kmeans(**{**kmeans_arguments(table), name: array})
+
+
 def test_distances_that_are_no_numbers_are_refused():
     overlap, found = np.zeros((K, K), dtype=np.int64), np.empty(K, dtype=np.int32)
     with pytest.raises(ValueError, match="finite"):

@@ -8,7 +8,7 @@ from scipy import stats
 
 from bbclust._native import engine
 from bbclust.stages.bootstrap import Resampling, draw_replica
-from bbclust.stages.kmeans import Partition
+from bbclust.stages.kmeans import Partition, cluster_reference
 from bbclust.stages.missing_values import (
     RIDGE,
     MissingModel,
@@ -18,7 +18,12 @@ from bbclust.stages.missing_values import (
     elicit_model,
     hash_rows,
 )
-from bbclust.stages.observed_kmeans import cluster_observed, fill_from_columns, observed_lloyd
+from bbclust.stages.observed_kmeans import (
+    N_FILLS,
+    cluster_observed,
+    fill_from_columns,
+    observed_lloyd,
+)
 from bbclust.stages.table import Table, make_table
 
 
@@ -257,6 +262,16 @@ def test_the_reference_of_separate_clusters_is_found_in_spite_of_holes():
     found = cluster_observed(make_table(with_holes(X, 0.3)), 4, seed=1)
     pairs = set(zip(found.labels.tolist(), truth.tolist(), strict=True))
     assert len(pairs) == 4
+
+
+def test_the_best_of_several_fills_is_kept():
+    table = make_table(with_holes(np.random.default_rng(4).normal(size=(60, 3)), 0.4))
+    costs = []
+    for fill in range(N_FILLS):
+        start = cluster_reference(make_table(fill_from_columns(table.rows, 1, fill)), 5, 1)
+        costs.append(observed_lloyd(table.rows, np.ones(60), start.centers).inertia)
+    assert min(costs) < max(costs)
+    assert cluster_observed(table, 5, seed=1).inertia == min(costs)
 
 
 def test_fills_are_values_of_the_same_column():

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -298,6 +299,7 @@ void Starts<T>::start_from_seeding(const Key& key, const StopFlag& stop) {
 
 template <class T>
 Lloyd<T>& Starts<T>::end(bool final, const StopFlag& stop) {
+    if (!has_best()) throw std::domain_error("points or weights are not finite");
     if (sampled_) {
         whole_.jump(best_.centers);
         whole_.assign(stop);
