@@ -1,7 +1,7 @@
 PYTHON ?= python
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-all-seeds test-under-load test-paper lint types imports native check demo picture paper bench fuzz faults mutate clean
+.PHONY: help install test test-all-seeds test-under-load test-paper lint types imports native check demo picture paper bench fuzz faults mutate sanitize fuzz-engine clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,12 @@ faults: ## Interrupt, starve, fill disks, kill, and compare with an undisturbed 
 
 mutate: ## Make mistakes in engine and stages, one at a time: tests must notice (an hour)
 	$(PYTHON) reliability/mutation.py
+
+sanitize: ## Run the engine's tests on builds with sanitizers of addresses, threads, undefined behaviour
+	$(PYTHON) reliability/sanitize.py
+
+fuzz-engine: ## Call the compiled engine with arguments that do not fit, fork, and exit during fits
+	$(PYTHON) reliability/fuzz_engine.py
 
 clean: ## Remove what was built or cached
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

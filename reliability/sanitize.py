@@ -1,0 +1,147 @@
+"""The engine's tests on builds with AddressSanitizer, ThreadSanitizer and UBSan: no report.
+
+Needs gcc with its sanitizers. Python itself is not instrumented: what is found is of the engine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from engine_build import ROOT, build, copy_sources, install
+from record import Record, arguments
+
+# Of UBSan's checks three are left out: of pointers and alignment, since AddressSanitizer sees what
+# goes wrong there and they make the compiler take many times as long.
+FLAGS = {
+    "address": "-fsanitize=address -fno-omit-frame-pointer",
+    "thread": "-fsanitize=thread",
+    "undefined": "-fsanitize=undefined -fno-sanitize=null,alignment,object-size",
+}
+LIBRARIES = {"address": "libasan.so", "thread": "libtsan.so", "undefined": "libubsan.so"}
+
+# Those with several threads first. Tests that compile C++ or start other programs are left out:
+# these would run with the sanitizer's library too.
+TESTS = {
+    "address": (
+        "tests/native/test_engine_arguments.py",
+        "tests/stages/test_missing_values.py",
+        "tests/stages/test_alignment.py",
+        "tests/stages/test_rng.py",
+        "tests/stages/test_precision.py",
+        "tests/stages/test_trimming.py",
+        "tests/stages/test_kmeans.py",
+        "tests/stages/test_entropy_and_votes.py",
+        "tests/stages/test_draws.py",
+        "tests/ensemble/test_same_bits.py -k 'not process and not instruction'",
+        "tests/stages/test_oracle.py",
+    ),
+    "thread": (
+        "tests/ensemble/test_same_bits.py -k 'threads'",
+        "tests/stages/test_missing_values.py -k 'threads'",
+        "tests/stages/test_kmeans.py -k 'threads or scikit or hand'",
+        "tests/estimators/test_missing.py -k 'threads'",
+        "tests/stages/test_trimming.py -k 'threads'",
+        "tests/ensemble/test_interrupt.py",
+    ),
+}
+TESTS["undefined"] = TESTS["address"]
+
+# Clocks of tests mean nothing here.
+FILE_LIMIT = 1800
+
+
+def preload(sanitizer: str) -> str:
+    found = subprocess.run(
+        ["gcc", f"-print-file-name={LIBRARIES[sanitizer]}"], capture_output=True, text=True
+    )
+    return found.stdout.strip()
+
+
+def environment(sanitizer: str, tree: Path, reports: Path) -> dict[str, str]:
+    """Reports go to files of their own, whatever pytest does with the output."""
+    options = {
+        # memory that Python keeps until it ends is no leak of the engine
+        "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:log_path={reports}/report",
+        "TSAN_OPTIONS": f"suppressions={ROOT}/reliability/tsan_suppressions.txt:"
+        f"ignore_noninstrumented_modules=1:log_path={reports}/report",
+        "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={reports}/report",
+    }
+    return {
+        **os.environ,
+        **options,
+        "LD_PRELOAD": preload(sanitizer),
+        "PYTHONMALLOC": "malloc",
+        "PYTHONPATH": str(tree / "src"),
+        "BBCLUST_ISA": "portable",
+    }
+
+
+def run_tests(sanitizer: str, tree: Path, reports: Path, record: Record, end: float) -> None:
+    """Test files one after the other, until the time is over."""
+    for tests in TESTS[sanitizer]:
+        if time.monotonic() > end:
+            record.notes.append(f"No time for {tests} with the sanitizer of {sanitizer}.")
+            continue
+        command = f"{sys.executable} -m pytest -q -p no:cacheprovider {tests}"
+        try:
+            done = subprocess.run(
+                command, shell=True, cwd=tree, env=environment(sanitizer, tree, reports),
+                capture_output=True, text=True, timeout=FILE_LIMIT,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            record.fail(f"{tests} with the sanitizer of {sanitizer} did not end.")
+            continue
+        passed = re.search(r"(\d+) passed", done.stdout)
+        record.count(
+            f"tests passed with the sanitizer of {sanitizer}", int(passed[1]) if passed else 0
+        )
+        print(sanitizer, tests, done.stdout.splitlines()[-1:], done.stderr[-300:], flush=True)
+        if done.returncode:
+            record.fail(f"{tests} with the sanitizer of {sanitizer}: {done.stdout[-1500:]}")
+
+
+def read_reports(sanitizer: str, reports: Path, record: Record) -> None:
+    for file in sorted(reports.glob("report*")):
+        text = file.read_text(errors="replace")
+        found = re.findall(r"^(?:.*runtime error:.*|SUMMARY: .*)$", text, flags=re.MULTILINE)
+        for line in dict.fromkeys(found or [text[:500]]):
+            record.fail(f"{sanitizer}: {line}")
+
+
+def check(sanitizer: str, folder: Path, record: Record, end: float) -> None:
+    tree, reports = folder / "tree", folder / "reports"
+    reports.mkdir(parents=True, exist_ok=True)
+    if not tree.exists():
+        copy_sources(tree)
+        install(build(tree, folder / "build", flags=FLAGS[sanitizer]), tree)
+    record.count("builds with a sanitizer")
+    run_tests(sanitizer, tree, reports, record, end)
+    read_reports(sanitizer, reports, record)
+
+
+def main() -> None:
+    parser = arguments(__doc__, "sanitize", minutes=120)
+    parser.add_argument("--only", choices=list(FLAGS), action="append", help="one of the builds")
+    parser.add_argument("--folder", type=str, help="keep the builds there")
+    options = parser.parse_args()
+    started = time.monotonic()
+    record = Record("The engine's tests on builds with sanitizers")
+    chosen = options.only or list(FLAGS)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(options.folder or temporary)
+        for number, sanitizer in enumerate(chosen, start=1):
+            end = started + 60 * options.minutes * number / len(chosen)
+            check(sanitizer, folder / sanitizer, record, end)
+    record.write(options.json)
+    print(record.counts, *record.failures, *record.notes, sep="\n")
+    sys.exit(bool(record.failures))
+
+
+if __name__ == "__main__":
+    main()
