@@ -94,6 +94,12 @@ def test_an_array_that_says_it_is_larger_than_memory_is_one_sentence(told):
     assert "damaged, or holds more numbers than the memory" in told(data)
 
 
+def test_fields_that_are_arrays_are_one_sentence(told):
+    records = np.zeros(2, dtype=[("a", "<f8"), ("b", "<f8", (255,))])
+    assert "holds arrays where numbers are needed" in told(saved(records))
+    assert "holds arrays where numbers are needed" in told(saved(np.zeros((2, 2), records.dtype)))
+
+
 @pytest.mark.parametrize("scale", ["standard", "robust"])
 def test_numbers_that_would_be_infinite_once_scaled_are_named(told, scale):
     column = [0.0, 1e-300, 2e-300, 3e-300, 1e300] if scale == "robust" else [1e308, -1e308, 1e308]

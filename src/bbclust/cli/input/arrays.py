@@ -93,8 +93,9 @@ def _series(name: str, values: np.ndarray[Any, Any]) -> pl.Series:
     import numpy as np
     import polars as pl
 
-    if values.dtype.kind not in "biufUS":
-        raise CommandError(f"The array holds {values.dtype} where numbers are needed.")
+    if values.dtype.kind not in "biufUS" or values.ndim != 1:  # a field may be an array itself
+        held = values.dtype if values.ndim == 1 else "arrays"
+        raise CommandError(f"The array holds {held} where numbers are needed.")
     if values.dtype == np.float16 or (values.dtype.itemsize > 8 and values.dtype.kind == "f"):
         values = values.astype(np.float64)
     if values.dtype.kind == "S":
