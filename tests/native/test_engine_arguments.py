@@ -143,6 +143,13 @@ def test_labels_beyond_the_clusters_are_refused():
         engine.sum_moves(labels, np.zeros((E, K + 1)), np.empty(B))
 
 
+def test_endless_arrays_of_nothing_are_refused():
+    with pytest.raises(ValueError, match="engine"):
+        engine.count_labels(np.empty((2**48, 0), np.int16), np.empty((0, K), np.int32))
+    with pytest.raises(ValueError, match="engine"):
+        engine.mean_pairwise_entropy(np.empty((2**48, 0)), None, False, np.empty((0, 0)))
+
+
 @pytest.mark.parametrize("shape", [0.0, -1.0, np.nan, np.inf])
 def test_gammas_of_no_shape_are_refused(shape):
     with pytest.raises(ValueError, match="engine"):

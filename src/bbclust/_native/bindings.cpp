@@ -110,6 +110,7 @@ NB_MODULE(BBCLUST_MODULE, m) {
     }, as_is("matrix"));
     m.def("count_labels", [](In<std::int16_t, 2> labels, Out<std::int32_t, 2> counts /* IN, OUT */) {
         require(length(counts) == extent(labels, 1), "counts must have shape (E, K)");
+        require(length(labels) <= most_rows, "labels must have shape (B, E), of fewer replicas");
         require_within(labels, -1, extent(counts, 1), "labels must be below K");
         count_labels(labels.data(), length(labels), labels.shape(1), extent(counts, 1), counts.data());
     }, "labels"_a, as_is("counts"));
@@ -125,6 +126,7 @@ NB_MODULE(BBCLUST_MODULE, m) {
           [](In<double, 2> memberships, MaybeIn<double, 1> weights, bool by_membership,
              Out<double, 2> means /* OUT */) {
         const std::int64_t n_clusters = extent(memberships, 1);
+        require(n_clusters >= 1, "there must be clusters");
         require_shape(weights, {length(memberships)}, "weights must have shape (n,)");
         require_shape(means, {n_clusters, n_clusters}, "means must have shape (K, K)");
         const double K = extent(memberships, 1);
