@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from bbclust.priors.covariances import weighted_gram
 from bbclust.stages.alignment import align
 from bbclust.stages.entropies import mean_pairwise_entropy
 from bbclust.stages.kmeans import lloyd
+from bbclust.validation import all_or_nothing
 
 pytestmark = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="needs signals of Unix timers"
@@ -178,6 +179,35 @@ def test_an_interrupt_while_additions_are_published_leaves_the_model_as_it_was(m
     whole = BBC(3, n_replicas=220, random_state=0).fit(SMALL, sample_weight=weights)
     assert model.n_replicas_ == 220
     np.testing.assert_array_equal(model.memberships_, whole.memberships_)
+
+
+def test_a_second_ctrl_c_while_the_model_is_put_back_loses_no_parameter():
+    """Raised at every line of what puts it back, one after the other."""
+    code = all_or_nothing.__wrapped__.__code__
+    for line in range(20):
+        model = BBC(3, n_replicas=100, random_state=0)
+        seen = []
+
+        def press(frame, event, argument, line=line, seen=seen):
+            if event == "line":
+                seen.append(frame.f_lineno)
+                if len(seen) == line + 1:
+                    raise KeyboardInterrupt
+            return press
+
+        def trace(frame, event, argument, press=press):
+            return press if frame.f_code is code else None
+
+        before = sys.gettrace()
+        with suppress(KeyboardInterrupt):
+            sys.settrace(trace)
+            try:
+                with all_or_nothing(model):
+                    raise KeyboardInterrupt
+            finally:
+                sys.settrace(before)
+        assert model.get_params()["n_clusters"] == 3
+    assert 3 < len(seen) < 20
 
 
 def long_lloyd():
