@@ -86,6 +86,27 @@ def test_names_of_rows_stay_text_in_excel(model, in_folder):
     assert read_table("r.xlsx").frame["id"].to_list() == ["=1+1", "http://x"]
 
 
+FORMULAS = ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1+1", "=cmd|' /C calc'!A0"]
+
+
+def test_text_that_looks_like_a_formula_is_kept_in_csv_and_is_text_in_excel(model, in_folder):
+    """CSV is read back by programs, which join by what stands there; a workbook is opened."""
+    strange = FRAME.head(len(FORMULAS)).with_columns(pl.Series("=2+2", FORMULAS))
+    strange = strange.with_columns(name=pl.Series(FORMULAS))
+    strange.write_csv("new.csv")
+    for out in ("r.csv", "r.xlsx"):
+        done = run("predict", model, "new.csv", "--with-columns", "--out", out)
+        assert done.exit_code == 0, done.output
+    written = pl.read_csv("r.csv", infer_schema=False)
+    assert written["id"].to_list() == written["=2+2"].to_list() == FORMULAS
+    with zipfile.ZipFile("r.xlsx") as workbook:
+        sheet = workbook.read("xl/worksheets/sheet1.xml")
+        texts = workbook.read("xl/sharedStrings.xml").decode()
+    assert b"<f>" not in sheet
+    assert "=2+2" in texts
+    assert "=cmd|" in texts
+
+
 def test_a_name_of_an_unknown_format_is_refused_before_any_work(model, in_folder):
     for command in (["predict", model, "no such file"], ["compare", "no such file"]):
         told = one_sentence(run(*command, "--out", "r.ods"))
