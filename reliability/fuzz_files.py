@@ -22,10 +22,10 @@ MEMORY = 2**31  # bytes above what a child has before the first input
 CPU_SECONDS = 60  # of one input: what is computed, however busy the machine is
 SHARES = {
     "model files": 0.2,
-    "checkpoint files": 0.15,
+    "checkpoint files": 0.13,
     "damaged tables": 0.25,
     "hostile tables": 0.15,
-    "bombs and extents": 0.1,
+    "bombs and extents": 0.12,
     "reports": 0.05,
     "commands": 0.1,
 }

@@ -108,8 +108,11 @@ class ModelFiles:
             with no_warnings(), np.errstate(all="ignore"):
                 try:
                     QUESTIONS[below(draw, len(QUESTIONS))](model)
-                except (ValueError, AttributeError) as error:
-                    one_sentence(error)  # such as: results by row are not in the file
+                except ValueError as error:
+                    one_sentence(error)
+                except AttributeError as error:  # what files need not hold, such as rows
+                    if "has no attribute" not in str(error):
+                        one_sentence(error)
         self.again.unlink(missing_ok=True)
         model.save(self.again)
         load_model(self.again)
