@@ -275,6 +275,12 @@ def check_sample_weight(sample_weight: Any, n: int) -> npt.NDArray[np.float64] |
     if (weights == weights[0]).all():
         return None
     weights = weights / weights.max()  # the mean of large ones could overflow
+    positive = weights > 0  # what vanishes beside the largest is as zero
+    if positive.sum() < 2:
+        raise ValueError(
+            "sample_weight is so much larger for one row that all others vanish beside it: "
+            "at least two rows must count."
+        )
     return np.asarray(weights / weights[positive].mean())
 
 
@@ -344,14 +350,18 @@ def check_distinct_rows(rows: Floats, n_clusters: int) -> None:
         )
 
 
+class RowsTooCloseError(ValueError):
+    """Rows differ by less than their squared distances can show, so that clusters stay empty."""
+
+
 def check_no_cluster_is_empty(shares: npt.NDArray[np.float64]) -> None:
     """Refuse a reference whose clusters, of these shares, could not all be filled."""
     filled = int((shares > 0).sum())
     if filled < len(shares):
-        raise ValueError(
-            f"n_clusters={len(shares)} is more than the {filled} groups of rows that "
-            f"can be told apart, the others differ by a rounding: ask for at most {filled} "
-            "clusters, or rescale the columns."
+        raise RowsTooCloseError(
+            f"n_clusters={len(shares)} is more than the {filled} groups of rows that squared "
+            f"distances can tell apart, the others vanish beside the largest: ask for at most "
+            f"{filled} clusters, or rescale columns that are much larger than others."
         )
 
 

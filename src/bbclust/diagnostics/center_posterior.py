@@ -132,7 +132,7 @@ def center_intervals(draws: Array, level: float, n_rows: Array | None = None) ->
     """Equal-tailed intervals of every coordinate, (K, d, 2).
 
     With the rows ``n_rows`` (K,) of each cluster they are as much wider as their number asks for.
-    NaN for clusters that too few of the replicas found.
+    NaN for clusters that too few of the replicas found, and for those of a single row.
     """
     tail = (1 - level) / 2
     _, n_clusters, d = draws.shape

@@ -347,9 +347,12 @@ class _Surroundings:
     @classmethod
     def of(cls, near: _Sample) -> _Surroundings:
         covariance = weighted_gram(near.points - near.mean, near.shares)
-        ridge = NOTHING**2 * np.eye(len(covariance))
-        precision: Array = np.asarray(np.linalg.inv(covariance + ridge), dtype=np.float64)
-        rank = float(np.einsum("ij,ji->", precision, covariance))
+        variances, axes = np.linalg.eigh(covariance)
+        # an inverse of the whole would have axes of rounding alone, and negative squares on them
+        rounding = len(covariance) * np.finfo(np.float64).eps * variances[-1]
+        regular = np.maximum(variances, rounding) + NOTHING**2
+        precision: Array = np.einsum("ir,r,jr->ij", axes, 1 / regular, axes)
+        rank = float((np.maximum(variances, 0.0) / regular).sum())
         return cls(near.mean, precision, max(rank, 1.0), near.n)
 
     def distance(self, point: Array) -> float:

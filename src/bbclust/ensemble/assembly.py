@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from bbclust.ensemble.engine_kmeans import EngineKMeans
 from bbclust.ensemble.job import Clusterer, MissingValues, Plan
 from bbclust.priors import ElicitedPrior, PreparedPrior, Prior, needs_rows, prepare_scales
 from bbclust.priors.covariances import ClusterMoments
@@ -26,7 +27,7 @@ from bbclust.stages.missing_values import (
     elicit_model,
 )
 from bbclust.stages.random_streams import Stage, fixed_sample
-from bbclust.stages.table import Table
+from bbclust.stages.table import Table, count_distinct_rows, count_rows_apart, has_missing
 from bbclust.stages.trimming import find_kept_rows, take_rows
 
 MAX_EVALUATION_POINTS = 4096
@@ -107,6 +108,31 @@ def trim_table(
 
     kept = find_kept_rows(table, n_clusters, settings.trim, seed, search)
     return None if kept.all() else TrimmedTable(take_rows(table, kept), kept)
+
+
+def count_fillable_clusters(
+    settings: ReplicaSettings,
+    table: Table,
+    k_values: Sequence[int],
+    seed: int,
+    *,
+    n_jobs: int = 1,
+) -> int:
+    """The largest K, or a larger number, up to which each of these K's has rows for its clusters.
+
+    As many as there are distinct rows, unless some of these are so close that k-means cannot tell
+    them apart: where that may be, it is asked for every K.
+    """
+    distinct = count_distinct_rows(table.rows, max(k_values))
+    if not isinstance(settings.clusterer, EngineKMeans) or has_missing(table.rows):
+        return distinct
+    surely = count_rows_apart(table.rows, min(distinct, max(k_values)))
+    for k in sorted(k for k in k_values if surely < k <= distinct):
+        found = settings.clusterer.find_reference(table, k, seed, n_jobs=n_jobs).partition
+        filled = int((found.shares > 0).sum())
+        if filled < k:
+            return filled
+    return distinct
 
 
 class TableSize(Protocol):

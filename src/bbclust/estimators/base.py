@@ -116,14 +116,14 @@ class FittedEnsemble(
         200
         """
         check_is_fitted(self)
-        return self._state.predictors.labels(self._check_rows(X))
+        return self._state.predictors.labels(self._in_precision_of_fit(self._check_rows(X)))
 
     def _vote_on(self, X: Any) -> Iterator[tuple[Floats, npt.NDArray[np.int32]]]:
         """Some rows after the other, few enough to stay in cache, and the votes on them."""
         check_is_fitted(self)
         X = self._check_rows(X)
         for start in range(0, len(X), ROWS_AT_ONCE):
-            rows = X[start : start + ROWS_AT_ONCE]
+            rows = self._in_precision_of_fit(X[start : start + ROWS_AT_ONCE])
             yield rows, self._state.predictors.vote(rows, n_jobs=effective_n_jobs(self.n_jobs))
 
     def _shares(self, rows: Floats, votes: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:

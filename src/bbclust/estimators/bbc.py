@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,15 @@ from bbclust.stages.voting import memberships, nearest_center
 AUTO_BLOCK = 100
 AUTO_CAP = 5_000
 FEW_VOTES = 20
+
+
+class Divided(NamedTuple):
+    """A table in the precision that its clusters need, and its reference partition."""
+
+    X: Floats
+    rows: WeightedRows
+    plan: Plan
+    found: Reference
 
 
 class BBC(CallbackSupport, FittedEnsemble):
@@ -341,20 +350,12 @@ class BBC(CallbackSupport, FittedEnsemble):
             weights = check.check_sample_weight(sample_weight, len(X))
             if self.missing == "draw":
                 check.refuse_empty_columns(self, X if weights is None else X[weights > 0])
-            rows = check.split_by_weight(X, weights)
             settings = self._settings()
             seed = root_seed(self.random_state)
-            rows = self._trim(settings, rows, X, seed, reference_labels)
-            plan = make_plan(
-                settings,
-                rows.table,
-                seed,
-                n_draws=self.n_draws,
-                votes=self.votes,
-                max_evaluation_points=self._max_evaluation_points,
-            )
             # Algorithm 3, step 2: the reference partition
-            reference, notices = self._find_reference(rows, plan, reference_labels)
+            X, rows, plan, (reference, notices) = self._divide(
+                settings, seed, X, weights, reference_labels
+            )
             reference = reference.renumbered(cluster_order(settings, reference))
             reference, missing = describe_missing(
                 settings, rows.table, reference, plan.seed, n_jobs=effective_n_jobs(self.n_jobs)
@@ -459,6 +460,33 @@ class BBC(CallbackSupport, FittedEnsemble):
     def _executor(self) -> Iterator[Executor]:
         """Who runs the replicas: the threads of this machine."""
         yield Threads(effective_n_jobs(self.n_jobs))
+
+    def _divide(
+        self,
+        settings: ReplicaSettings,
+        seed: int,
+        X: Floats,
+        weights: npt.NDArray[np.float64] | None,
+        labels: Any,
+    ) -> Divided:
+        """Rows, plan and reference partition, in double precision where single is not enough."""
+        rows = check.split_by_weight(X, weights)
+        rows = self._trim(settings, rows, X, seed, labels)
+        plan = make_plan(
+            settings,
+            rows.table,
+            seed,
+            n_draws=self.n_draws,
+            votes=self.votes,
+            max_evaluation_points=self._max_evaluation_points,
+        )
+        try:
+            return Divided(X, rows, plan, self._find_reference(rows, plan, labels))
+        except check.RowsTooCloseError:
+            if X.dtype == np.float64:
+                raise
+        # float32 holds numbers to seven digits, and squared distances tell half of them
+        return self._divide(settings, seed, X.astype(np.float64), weights, labels)
 
     def _trim(
         self, settings: ReplicaSettings, rows: WeightedRows, X: Floats, seed: int, labels: Any

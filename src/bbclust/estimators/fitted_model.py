@@ -92,3 +92,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         """Rows other than those of ``fit``: incomplete ones where replicas complete them."""
         completes = getattr(self._state.predictors, "missing", None) is not None
         return check.check_table(self, X, reset=False, allow_missing=completes)
+
+    def _in_precision_of_fit(self, rows: Floats) -> Floats:
+        """Rows of float32 as float64 if the model is: its centres may be too close for float32."""
+        return rows.astype(np.result_type(rows.dtype, self._state.dtype), copy=False)

@@ -17,6 +17,8 @@ import numpy.typing as npt
 
 from bbclust.stages.table import Array
 
+SMALLEST = float(np.sqrt(np.finfo(np.float64).tiny))
+
 
 @dataclass(frozen=True)
 class Support:
@@ -47,12 +49,12 @@ class Support:
 
 
 def support_of(factor: Array) -> Support:
-    """Principal axes of A'A."""
+    """Principal axes of A'A; standard deviations whose squares vanish are none."""
     d = factor.shape[1]
     if not len(factor):
         return Support(np.zeros((0, d)), np.zeros(0), np.eye(d))
     _, sizes, axes = np.linalg.svd(factor)
-    rank = int((sizes > 1e-10 * sizes[0]).sum()) if sizes[0] > 0 else 0
+    rank = int((sizes > max(1e-10 * sizes[0], SMALLEST)).sum())
     return Support(axes[:rank], sizes[:rank], axes[rank:])
 
 

@@ -140,7 +140,8 @@ class GaussianMixture:
         for weight, mean, factor in zip(self.weights, self.means, self.factors, strict=True):
             support = support_of(factor)
             deviations = points - mean
-            squares = np.square(whitened(deviations, support)).sum(axis=1)
+            with np.errstate(over="ignore"):  # far beyond a narrow component: density zero
+                squares = np.square(whitened(deviations, support)).sum(axis=1)
             log_density = np.log(weight) - support.log_volume + radial(squares, support.rank)
             on = on_support(deviations, support, rounding(points) + rounding(mean[None]))
             terms.append((support.rank, np.where(on, log_density, -np.inf)))

@@ -89,7 +89,13 @@ def _check_weights(weights: Array) -> Array:
             f"weights of the prior must be positive, got {weights.min():g}: "
             "leave out components of weight zero."
         )
-    return np.asarray(weights / total)
+    shares = np.asarray(weights / total)
+    if not (shares > 0).all():
+        raise ValueError(
+            f"weights of the prior, from {weights.min():g} to {weights.max():g}, are so different "
+            "that the smallest vanish beside the largest: leave these components out."
+        )
+    return shares
 
 
 def _check_semidefinite(matrix: Array, what: str) -> None:

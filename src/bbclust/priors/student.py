@@ -17,6 +17,10 @@ from bbclust.priors.storage import PlainData, require, stored_as
 from bbclust.stages.kmeans import Partition
 from bbclust.stages.table import Array, Floats
 
+# A draw lies more than r scales out with a probability of about r^-df: with this df, beyond 1e150,
+# whose squares overflow, once in 1e16 draws.
+SMALLEST_DF = 0.11
+
 
 @stored_as("StudentMixture")
 @dataclass(frozen=True)
@@ -152,6 +156,11 @@ class StudentMixturePrior:
             raise ValueError(
                 f"df must be positive and finite, got {df!r}: for Gaussian tails use MixturePrior "
                 "or ElicitedPrior."
+            )
+        if float(df) < SMALLEST_DF:
+            raise ValueError(
+                f"df must be at least {SMALLEST_DF:g}, got {df!r}: with fewer degrees of freedom "
+                "some draws are too far out to compute with."
             )
         self.df: float = float(df)
         self.stated: GaussianMixture | None = None

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from bbclust import validation as check
 from bbclust.ensemble.assembly import (
     ReplicaSettings,
     describe_missing,
@@ -442,6 +443,7 @@ def find_reference(job: GridJob, n_clusters: int, n_jobs: int = 1) -> Partition:
             f"{clusterer.name} was asked for {n_clusters} clusters and found "
             f"{reference.n_clusters}: leave K = {n_clusters} out of k_range."
         )
+    check.check_no_cluster_is_empty(reference.shares)
     return reference
 
 

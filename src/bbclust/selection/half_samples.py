@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from bbclust.ensemble.assembly import count_fillable_clusters
 from bbclust.selection.criteria import Evidence, score
 from bbclust.selection.grid import Grid, GridRequest, GridSettings
 from bbclust.stages.random_streams import Stage, stream_generator
-from bbclust.stages.table import Table, count_distinct_rows, make_table
+from bbclust.stages.table import Table, make_table
 
 HALF_REPLICAS = 60
 
@@ -44,8 +45,8 @@ def half_samples(
         if weights is not None:
             weights = weights / weights.mean()
         rows = make_table(table.rows[half], weights)
-        distinct = count_distinct_rows(rows.rows, k_values[-1])
-        possible = [k for k in k_values if k <= distinct]
+        most = count_fillable_clusters(settings.replicas, rows, k_values, seed)
+        possible = [k for k in k_values if k <= most]
         if possible:
             name, title = f"half-{r + 1}", f"half-sample {r + 1} of {count}"
             yield GridRequest(rows, possible, name, title, (scale,), settings)

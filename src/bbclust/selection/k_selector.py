@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from bbclust import validation as check
+from bbclust.ensemble.assembly import count_fillable_clusters
 from bbclust.ensemble.executor import Executor, Threads
 from bbclust.estimators.bbc import BBC
 from bbclust.estimators.sklearn_callbacks import CallbackContext, CallbackSupport, with_callbacks
@@ -255,7 +256,8 @@ class KSelector(
             weights = check.check_sample_weight(sample_weight, len(rows))
             table = self._sample(rows, weights, seed)
             settings, notices = self._settings(estimator, table)
-            k_values, impossible = self._possible_k(table)
+            table, most = self._count_clusters(table, settings, rows, weights, seed)
+            k_values, impossible = self._possible_k(table, most)
             checkpoint = self._open_checkpoint(rows, weights, settings, seed)
             progress = GridProgress(
                 [*check.check_callbacks(self.callbacks), callbacks],
@@ -276,7 +278,7 @@ class KSelector(
             )
             progress.expect(OTHER_STEPS)
             data = GridRequest(table, k_values, "data", FIRST_GRID, missing=missing)
-            grid, evidence = self._grow(grids_of, data, splits, progress)
+            grid, evidence = self._grow(grids_of, data, splits, progress, most)
             pairs, evidence = self._test_pairs(grid, evidence, splits)
             n_divisible = splits.n_divisible(grid.references[-1])
             progress.step(COMPARING)
@@ -465,32 +467,55 @@ class KSelector(
 
         return lambda requests: executor.run_grids(map(begin, requests))
 
-    def _possible_k(self, table: Table) -> tuple[list[int], list[str]]:
-        """The K's to run, sorted; sets those for which there are too few distinct rows."""
+    def _wanted_k(self) -> list[int]:
+        """The K's of ``k_range``, sorted."""
         if isinstance(self.k_range, str):
             check.check_choice("k_range", self.k_range, ("auto",))
-            wanted = list(range(2, AUTO_FIRST + 1))
-        else:
-            wanted = sorted(
-                {
-                    check.check_integer("k_range", k, minimum=2, maximum=check.MAX_CLUSTERS)
-                    for k in self.k_range
-                }
-            )
+            return list(range(2, AUTO_FIRST + 1))
+        wanted = {
+            check.check_integer("k_range", k, minimum=2, maximum=check.MAX_CLUSTERS)
+            for k in self.k_range
+        }
         if not wanted:
             raise ValueError("k_range is empty: give at least one K, such as range(2, 11).")
-        distinct = count_distinct_rows(table.rows, wanted[-1])
-        possible = [k for k in wanted if k <= distinct]
-        self.impossible_k_ = tuple(k for k in wanted if k > distinct)
+        return sorted(wanted)
+
+    def _count_clusters(
+        self,
+        table: Table,
+        settings: GridSettings,
+        X: Floats,
+        weights: npt.NDArray[np.float64] | None,
+        seed: int,
+    ) -> tuple[Table, int]:
+        """The table, in double precision where single is not enough, and the largest K possible."""
+        auto = isinstance(self.k_range, str)
+        k_values = self._wanted_k() + (list(range(AUTO_FIRST + 1, AUTO_CAP + 1)) if auto else [])
+        n_jobs = effective_n_jobs(self.n_jobs)
+        most = count_fillable_clusters(settings.replicas, table, k_values, seed, n_jobs=n_jobs)
+        if table.rows.dtype == np.float64 or most >= count_distinct_rows(table.rows, k_values[-1]):
+            return table, most
+        exact = self._sample(X.astype(np.float64), weights, seed)
+        return exact, count_fillable_clusters(
+            settings.replicas, exact, k_values, seed, n_jobs=n_jobs
+        )
+
+    def _possible_k(self, table: Table, most: int) -> tuple[list[int], list[str]]:
+        """The K's to run, sorted; sets those for which there are too few distinct rows."""
+        wanted = self._wanted_k()
+        possible = [k for k in wanted if k <= most]
+        self.impossible_k_ = tuple(k for k in wanted if k > most)
+        if possible and (not self.impossible_k_ or isinstance(self.k_range, str)):
+            return possible, []
+        has = f"{most} distinct rows"
+        if count_distinct_rows(table.rows, most + 1) > most:
+            has = f"{most} groups of rows that squared distances can tell apart"
         if not possible:
             raise ValueError(
-                f"k_range starts at {wanted[0]} and X has {distinct} distinct rows: "
-                f"no K of the range is possible."
+                f"k_range starts at {wanted[0]} and X has {has}: no K of the range is possible."
             )
-        if not self.impossible_k_ or isinstance(self.k_range, str):
-            return possible, []
         listed = ", ".join(map(str, self.impossible_k_))
-        return possible, [f"K = {listed} cannot be tried: X has {distinct} distinct rows."]
+        return possible, [f"K = {listed} cannot be tried: X has {has}."]
 
     @contextmanager
     def _executor(self) -> Iterator[Executor]:
@@ -508,9 +533,10 @@ class KSelector(
         data: GridRequest,
         splits: Splits,
         progress: GridProgress,
+        most: int,
     ) -> tuple[Grid, Evidence]:
         """The grid over the K's, larger and larger until the score turns if k_range is "auto"."""
-        most = min(AUTO_CAP, count_distinct_rows(data.table.rows, AUTO_CAP))
+        most = min(AUTO_CAP, most)
         grid: Grid | None = None
         while True:
             progress.expect(len(data.k_values))

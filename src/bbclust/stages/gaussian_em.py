@@ -119,7 +119,7 @@ def fit_components(
         after = maximize(rows, weights, shares, within, before.means)
         shift = max(
             np.abs(after.weights - before.weights).max(),
-            (np.abs(after.means - before.means) / unit).max(),
+            (np.abs(after.means - before.means)[:, unit > 0] / unit[unit > 0]).max(initial=0.0),
         )
         before = after
         if shift <= TOLERANCE:

@@ -251,6 +251,29 @@ def count_distinct_rows(rows: Floats, enough: int) -> int:
     return distinct
 
 
+def count_rows_apart(rows: Floats, enough: int) -> int:
+    """How many of the first rows are surely told apart by squared distances, at most ``enough``.
+
+    A squared distance is the difference of squares and products of at most d m^2, with m the
+    largest number, and sums of d terms: it misses 4 d (d + 2) m^2 roundings at most.
+    """
+    some = rows[: 4 * enough + 100].astype(np.float64)
+    largest = float(np.abs(rows).max(initial=0.0))
+    if largest == 0:
+        return min(len(rows), 1)
+    d = rows.shape[1]
+    rounding = 4 * d * (d + 2) * float(np.finfo(rows.dtype).eps)
+    some /= largest
+    apart = some[:1]
+    for row in some[1:]:
+        if len(apart) >= enough:
+            break
+        differences = apart - row
+        if (np.einsum("ij,ij->i", differences, differences) > rounding).all():
+            apart = np.concatenate([apart, row[None]])
+    return len(apart)
+
+
 def centered(X: Floats, center: Array) -> Floats:
     """X minus center, in X's own precision and C order."""
     rows = np.empty(X.shape, dtype=X.dtype)

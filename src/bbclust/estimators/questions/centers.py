@@ -48,7 +48,7 @@ class CenterQuestions(FittedModel):
         -------
         ndarray of shape (K, d, 2)
             Lower and upper ends; NaN for a cluster that fewer than ``2 / (1 - level) - 1`` of the
-            replicas found.
+            replicas found, and for one of a single row, whose spread nothing tells.
 
         Examples
         --------
