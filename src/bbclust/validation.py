@@ -340,18 +340,18 @@ def check_reach(largest: float, dtype: Any, n_features: int) -> None:
         )
 
 
-def check_distinct_rows(rows: Floats, n_clusters: int) -> None:
-    """Refuse more clusters than there are distinct rows."""
-    distinct = count_distinct_rows(rows, n_clusters)
-    if distinct < n_clusters:
-        raise ValueError(
-            f"n_clusters={n_clusters} is more than the {distinct} distinct rows of X: "
-            f"ask for at most {distinct} clusters."
-        )
-
-
 class RowsTooCloseError(ValueError):
     """Rows differ by less than their squared distances can show, so that clusters stay empty."""
+
+
+def check_distinct_rows(rows: Floats, n_clusters: int) -> None:
+    """Refuse more clusters than there are distinct rows, of which centring may round some away."""
+    distinct = count_distinct_rows(rows, n_clusters)
+    if distinct < n_clusters:
+        raise RowsTooCloseError(
+            f"n_clusters={n_clusters} is more than the {distinct} distinct rows of X, to a "
+            f"rounding: ask for at most {distinct} clusters."
+        )
 
 
 def check_no_cluster_is_empty(shares: npt.NDArray[np.float64]) -> None:

@@ -162,6 +162,17 @@ def test_rows_that_float32_tells_apart_are_told_apart(make, tmp_path):
         assert loaded.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
 
 
+def test_rows_that_centring_would_round_away_stay_distinct():
+    """Four less than zero, numbers of single precision are 4.8e-7 apart."""
+    X = np.repeat(np.array([0.0, -2e-7, 12.0]), 10)[:, None].astype(np.float32)
+    model = bbc().fit(X)
+    assert_same_partition(model.labels_, np.repeat([0, 1, 2], 10))
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert selector((2, 3)).fit(X).impossible_k_ == ()
+    with pytest.raises(ValueError, match="more than the 2 distinct rows of X, to a rounding"):
+        bbc().fit(np.array([[1e-17], [12.0], [0.0]]))
+
+
 def test_a_model_of_float64_judges_rows_of_float32_as_float64():
     model = bbc().fit(CLOSE)
     narrow = CLOSE.astype(np.float32)

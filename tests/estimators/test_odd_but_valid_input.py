@@ -397,6 +397,18 @@ def test_weighted_sizes_that_tie_are_ties_whatever_the_rounding(n_others):
     np.testing.assert_allclose(weighted.reference_centers_[:, 0], [10, 0, 5], atol=1e-9)
 
 
+def test_clusters_of_equal_weight_are_numbered_as_those_of_as_many_rows():
+    """Weights 10 and 10 beside 13: sums of thirds that differ by a rounding."""
+    labels = np.array([1, 0, 1, 0, 1, 2, 1, 0, 1, 2, 2, 0, 2, 2, 0])
+    weights = np.array([2, 3, 1, 2, 2, 1, 2, 3, 3, 3, 2, 2, 3, 1, 3])
+    X, copies = 64.0 * labels[:, None], np.repeat(np.arange(15), weights)
+    weighted = fit(X, fit_arguments={"sample_weight": weights})
+    np.testing.assert_array_equal(
+        weighted.reference_labels_[copies], fit(X[copies]).reference_labels_
+    )
+    np.testing.assert_allclose(weighted.reference_centers_[:, 0], [0, 64, 128], atol=1e-9)
+
+
 def test_given_reference_labels_may_tie_every_point():
     model = fit(np.ones((20, 2)), 3, fit_arguments={"reference_labels": np.arange(20) % 3})
     np.testing.assert_allclose(model.memberships_.sum(axis=1), 1)

@@ -471,16 +471,16 @@ class BBC(CallbackSupport, FittedEnsemble):
     ) -> Divided:
         """Rows, plan and reference partition, in double precision where single is not enough."""
         rows = check.split_by_weight(X, weights)
-        rows = self._trim(settings, rows, X, seed, labels)
-        plan = make_plan(
-            settings,
-            rows.table,
-            seed,
-            n_draws=self.n_draws,
-            votes=self.votes,
-            max_evaluation_points=self._max_evaluation_points,
-        )
         try:
+            rows = self._trim(settings, rows, X, seed, labels)
+            plan = make_plan(
+                settings,
+                rows.table,
+                seed,
+                n_draws=self.n_draws,
+                votes=self.votes,
+                max_evaluation_points=self._max_evaluation_points,
+            )
             return Divided(X, rows, plan, self._find_reference(rows, plan, labels))
         except check.RowsTooCloseError:
             if X.dtype == np.float64:

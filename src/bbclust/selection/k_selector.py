@@ -493,7 +493,10 @@ class KSelector(
         k_values = self._wanted_k() + (list(range(AUTO_FIRST + 1, AUTO_CAP + 1)) if auto else [])
         n_jobs = effective_n_jobs(self.n_jobs)
         most = count_fillable_clusters(settings.replicas, table, k_values, seed, n_jobs=n_jobs)
-        if table.rows.dtype == np.float64 or most >= count_distinct_rows(table.rows, k_values[-1]):
+        counted = X if weights is None else X[weights > 0]
+        if X.dtype == np.float64 or most >= min(
+            k_values[-1], count_distinct_rows(counted, k_values[-1])
+        ):
             return table, most
         exact = self._sample(X.astype(np.float64), weights, seed)
         return exact, count_fillable_clusters(

@@ -19,6 +19,7 @@ from bbclust.stages.random_streams import Stage
 from bbclust.stages.table import Floats, Table
 
 REFERENCE_STARTS = 30
+ROUNDING = 1e-12  # of a sum of a million numbers; one row of so many is 1e-6
 
 
 @dataclass(frozen=True)
@@ -154,9 +155,16 @@ def number_by_size(
 def order_by_size(
     mass: npt.NDArray[Any], centers: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.int64]:
-    """Clusters by decreasing size, equal ones by the coordinates of their centres, shape (K,)."""
+    """Clusters by decreasing size, equal ones by the coordinates of their centres, shape (K,).
+
+    Sizes that differ by a rounding are equal: weights are rescaled and summed in the order of rows.
+    """
+    largest_first = np.argsort(-mass, kind="stable")
+    drops = -np.diff(mass[largest_first], prepend=mass[largest_first[:1]])
+    place = np.empty(len(mass), dtype=np.int64)
+    place[largest_first] = np.cumsum(drops > ROUNDING * mass.sum())
     # lexsort sorts by its last key first: size, then the coordinates from the first one on
-    return np.lexsort((*centers.T[::-1], -mass))
+    return np.lexsort((*centers.T[::-1], place))
 
 
 def seed_centers(
