@@ -1,7 +1,7 @@
 PYTHON ?= python
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-all-seeds test-under-load test-paper lint types imports native check demo picture paper bench fuzz faults mutate sanitize fuzz-engine clean
+.PHONY: help install test test-all-seeds test-under-load test-paper lint types imports native check demo picture paper bench fuzz faults mutate sanitize fuzz-engine properties clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ sanitize: ## Run the engine's tests on builds with sanitizers of addresses, thre
 
 fuzz-engine: ## Call the compiled engine with arguments that do not fit, fork, and exit during fits
 	$(PYTHON) reliability/fuzz_engine.py
+
+properties: ## Try the properties of tests/properties on many random tables and lives of a model (five minutes)
+	$(PYTHON) reliability/properties.py
 
 clean: ## Remove what was built or cached
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,12 +1,21 @@
-"""Seeds of stochastic tests: each of these tests must pass for any seed.
+"""Seeds of stochastic tests, and how many examples properties are tried on.
 
-``BBCLUST_TEST_SEEDS=0-99 pytest`` runs these tests alone, with all of 0 to 99; the default is
-every test, with seed 0.
+Each stochastic test must pass for any seed: ``BBCLUST_TEST_SEEDS=0-99 pytest`` runs these tests
+alone, with all of 0 to 99; the default is every test, with seed 0. ``HYPOTHESIS_PROFILE=thorough``
+tries properties on many more examples (``make properties``).
 """
 
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# No deadline: how long an example takes is up to whoever else uses the machine.
+settings.register_profile("quick", deadline=None)
+settings.register_profile(
+    "thorough", deadline=None, max_examples=2000, suppress_health_check=list(HealthCheck)
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 _FIRST, _, _LAST = os.environ.get("BBCLUST_TEST_SEEDS", "0").partition("-")
 
