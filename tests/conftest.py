@@ -6,6 +6,7 @@ tries properties on many more examples (``make properties``).
 """
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,6 +19,13 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 _FIRST, _, _LAST = os.environ.get("BBCLUST_TEST_SEEDS", "0").partition("-")
+
+
+def pytest_configure(config):
+    # A shell starts what it runs in the background without Ctrl-C, and programs that tests start
+    # inherit that: tests of Ctrl-C would wait for ever.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config, items):
