@@ -23,7 +23,7 @@ import numpy as np
 Arguments = dict[str, Any]
 CASES_PER_CHILD = 200
 # Calls are of a few dozen rows. Beside other work, and with a sanitizer, they may take seconds.
-SECONDS_PER_CASE = 30
+SECONDS_PER_CASE = 60
 
 # --- calls that fit ---
 
