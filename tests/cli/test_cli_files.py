@@ -125,6 +125,11 @@ def test_a_sheet_is_for_workbooks(stored):
     assert "--sheet is for Excel workbooks" in sentence_of(stored(CSV, "t.csv"), sheet="1")
 
 
+def test_a_sheet_with_one_text_and_no_number_is_text(stored):
+    table = read_table(stored(workbook(one=[[], [None, "name"]])), Dialect(header=False))
+    assert table.frame["column_1"].to_list() == ["name"]
+
+
 def test_without_the_extra_a_sentence_names_it(stored, monkeypatch):
     monkeypatch.setitem(sys.modules, "fastexcel", None)
     assert "pip install 'bbclust[excel]'" in sentence_of(stored(workbook(one=TABLE)))

@@ -100,6 +100,11 @@ def test_fields_that_are_arrays_are_one_sentence(told):
     assert "holds arrays where numbers are needed" in told(saved(np.zeros((2, 2), records.dtype)))
 
 
+def test_a_column_of_nan_alone_cannot_be_drawn(told):
+    sentence = told(b'[{"x": 1, "y": 2, "z": NaN}, {"x": 2, "y": 1}, {"x": 3, "y": 3}]')
+    assert "column 'z' has no number in any row" in sentence
+
+
 @pytest.mark.parametrize("scale", ["standard", "robust"])
 def test_numbers_that_would_be_infinite_once_scaled_are_named(told, scale):
     column = [0.0, 1e-300, 2e-300, 3e-300, 1e300] if scale == "robust" else [1e308, -1e308, 1e308]

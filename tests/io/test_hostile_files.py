@@ -378,6 +378,7 @@ EDITS = {
     "centres farther than numbers go": lambda header, arrays: arrays.update(
         origin=arrays["origin"] - 1.7e308, replica_centers_=arrays["replica_centers_"] + 1.7e308
     ),
+    "centres whose squares are infinite": set_array("replica_centers_", lambda a: 1e200 * a),
     "NaN in a reference centre": set_entry("reference_centers_", (0, 0), np.nan),
     "replicas without clusters": set_entry("occupied", slice(None), False),
     "another number of replicas": set_array("occupied", lambda a: a[1:]),

@@ -238,8 +238,10 @@ def _predictors(arrays: dict[str, npt.NDArray[Any]]) -> CenterPredictors:
     with np.errstate(over="ignore", invalid="ignore"):
         if centers.dtype == np.float32:
             centers = centers + origin
-        distances = centers - origin
-    require(bool(np.isfinite(distances).all()), "its centres are not finite numbers")
+        squares = np.square(centers - origin).sum(axis=2)  # what variances are made of
+    require(
+        bool(np.isfinite(squares).all()), "its centres are not finite numbers, or too far apart"
+    )
     return CenterPredictors(centers, occupied, origin)
 
 

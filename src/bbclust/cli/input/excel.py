@@ -195,6 +195,8 @@ def _exact(text: pl.Series, number: pl.Series) -> pl.Series:
     """Text, with all digits of numbers that were rounded to be text."""
     import polars as pl
 
+    if number.dtype == pl.String:  # not one cell of the column is a number
+        return text
     rounded = text.cast(pl.Float64, strict=False) != number
     return number.cast(pl.String).zip_with(rounded.fill_null(False), text)
 

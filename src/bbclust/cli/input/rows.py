@@ -134,6 +134,12 @@ def _refuse_what_cannot_be_drawn(X: npt.NDArray[Any], columns: Columns) -> None:
             f"Row {row + 1}, column {list(columns.features)[column]!r} holds {X[row, column]:g}, "
             "and only what is missing is drawn: correct it."
         )
+    unknown = np.isnan(X).all(axis=0)
+    if unknown.any():
+        raise CommandError(
+            f"Column {list(columns.features)[int(unknown.argmax())]!r} has no number in any row, "
+            "so nothing tells what to draw there: leave it out with --exclude."
+        )
     empty = np.isnan(X).all(axis=1)
     if empty.any():
         raise CommandError(
