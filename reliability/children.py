@@ -107,6 +107,7 @@ def run_target(
 def _note(record: Record, target: str, number: int, outcome: str) -> bool:
     if outcome.startswith("FAILED"):
         record.fail(f"{target} {number}: {outcome.removeprefix('FAILED ')}")
+        print(record.failures[-1], flush=True)
         return True
     record.count(f"{target}: {outcome}")
     return False

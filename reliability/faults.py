@@ -84,8 +84,6 @@ def main() -> int:
             "No small disk could be mounted: files were limited in size instead (RLIMIT_FSIZE)."
         )
     record.write(options.json)
-    for failure in record.failures:
-        print(failure)
     return 1 if record.failures else 0
 
 
