@@ -55,7 +55,7 @@ def main() -> int:
         if printed == "out of time":
             break
         short = name.partition("::")[2].replace("TestLife::runTest", "lives of a model")
-        for passed, broken in re.findall(r"(\d+) passing examples, (\d+) failing", printed):
+        for passed, broken in re.findall(r"(\d+) passing(?: examples)?, (\d+) failing", printed):
             record.count(short, int(passed))
             record.count("examples in all", int(passed) + int(broken))
         if re.search(r"\d+ (failed|error)", printed) and short not in failed:
@@ -68,7 +68,8 @@ def main() -> int:
 
 def last_words(printed: str) -> str:
     """The falsifying example, or the last line."""
-    found = re.search(r"Falsifying example:.*?\n\)", printed, re.DOTALL)
+    example = r"(?:Falsifying example|Failing test case):.*?\n(?:E +)?\)"
+    found = re.search(example, printed, re.DOTALL)
     return " ".join(found.group().split()) if found else printed.strip().splitlines()[-1]
 
 

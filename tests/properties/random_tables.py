@@ -14,8 +14,8 @@ THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 
 
 def examples(count):
-    """Settings with a few examples, and twenty times as many in the thorough profile."""
-    return settings(max_examples=count * (20 if THOROUGH else 1))
+    """Settings with a few examples, and five times as many in the thorough profile."""
+    return settings(max_examples=count * (5 if THOROUGH else 1))
 
 
 ROWS = st.integers(2, 24)

@@ -198,7 +198,7 @@ class Life(RuleBasedStateMachine):
 
 
 Life.TestCase.settings = settings(
-    max_examples=150 if THOROUGH else 12, stateful_step_count=40 if THOROUGH else 15
+    max_examples=60 if THOROUGH else 12, stateful_step_count=40 if THOROUGH else 15
 )
 TestLife = pytest.mark.filterwarnings(
     "ignore:Half of the rows:UserWarning",
