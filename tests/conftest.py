@@ -11,8 +11,8 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
-# No deadline: how long an example takes is up to whoever else uses the machine.
-settings.register_profile("quick", deadline=None)
+# How long an example takes is up to whoever else uses the machine.
+settings.register_profile("quick", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
     "thorough", deadline=None, max_examples=2000, suppress_health_check=list(HealthCheck)
 )
