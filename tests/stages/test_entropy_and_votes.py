@@ -160,6 +160,13 @@ def test_centers_vote_for_the_nearest_and_unoccupied_ones_abstain(dtype, n_jobs)
     assert (votes.sum(axis=1) == 7).all()
 
 
+@pytest.mark.parametrize("n_replicas", [254, 255, 256, 257, 511])
+def test_more_votes_for_one_cluster_than_a_byte_holds_are_counted(n_replicas):
+    rows, centers = np.zeros((3, 2)), np.tile([[0.0, 0.0], [9.0, 9.0]], (n_replicas, 1, 1))
+    votes = vote_by_centers(rows, centers, np.ones((n_replicas, 2), dtype=np.bool_))
+    assert votes.tolist() == [[n_replicas, 0]] * 3
+
+
 def test_nearest_center():
     centers = np.array([[0.0], [10.0]])
     assert nearest_center(np.array([[1.0], [9.0], [4.0]]), centers).tolist() == [0, 1, 0]
