@@ -412,7 +412,7 @@ CPP = (
         "gammas.next(n, plan_.row_weights + start, weights);",
         "gammas.next(n, plan_.row_weights, weights);",
         "weights of the first 1,024 rows are used for all",
-        "tests/stages/test_draws.py -k 'oracle'",
+        "tests/stages/test_draws.py -k 'more_rows'",
         DOUBLE,
     ),
 )

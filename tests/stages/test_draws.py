@@ -66,6 +66,14 @@ def test_a_replica_of_many_rows_equals_the_oracle(dtype, kind, prior_weight, d):
     assert_equals_the_oracle(table, mixture, kind, prior_weight, n_draws=5000)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_weights_of_more_rows_than_are_dealt_with_at_once_equal_the_oracle(dtype):
+    generator = np.random.default_rng(3)
+    weights = generator.gamma(1.0, size=2100)
+    table = make_table(generator.normal(size=(2100, 2)).astype(dtype), weights / weights.mean())
+    assert_equals_the_oracle(table, mixture_for(2), "rubin", 0.0, n_draws=2100)
+
+
 def assert_equals_the_oracle(table, mixture, kind, prior_weight, n_draws):
     resampling = Resampling(n_draws=n_draws, prior_weight=prior_weight, kind=kind)
     replica = draw_replica(table, mixture, resampling, seed=9, replica=4)
