@@ -11,8 +11,12 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
-# How long an example takes is up to whoever else uses the machine.
-settings.register_profile("quick", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The default suite tries the same examples every time: whoever changes something is not told of a
+# mistake that was there before. New ones are for make properties. No deadline: how long an example
+# takes is up to whoever else uses the machine.
+settings.register_profile(
+    "quick", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile(
     "thorough", deadline=None, max_examples=2000, suppress_health_check=list(HealthCheck)
 )
