@@ -1,7 +1,7 @@
 PYTHON ?= python
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-all-seeds test-under-load test-paper lint types imports native check demo picture paper bench fuzz faults mutate sanitize fuzz-engine properties clean
+.PHONY: help install test test-all-seeds test-under-load test-paper lint types imports native check demo picture paper bench fuzz faults faults-dask test-versions mutate sanitize fuzz-engine properties clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,12 @@ fuzz: ## Give files of strangers to everything that reads files (ten minutes)
 
 faults: ## Interrupt, starve, fill disks, kill, and compare with an undisturbed run (ten minutes)
 	$(PYTHON) reliability/faults.py
+
+faults-dask: ## Kill, freeze and cut off workers, schedulers and connections (15 minutes)
+	$(PYTHON) reliability/dask_faults.py
+
+test-versions: ## Run some tests with the oldest and the newest dependencies on each Python (an hour)
+	$(PYTHON) reliability/versions.py
 
 mutate: ## Make mistakes in engine and stages, one at a time: tests must notice (an hour)
 	$(PYTHON) reliability/mutation.py
