@@ -9,6 +9,7 @@ import sys
 import threading
 
 import dask
+import dask.array as da
 import numpy as np
 import pytest
 from conftest import start_cluster
@@ -289,3 +290,43 @@ def test_a_fit_whose_cluster_is_closed_ends_with_a_sentence():
         model = DaskBBC(3, block_size=5, callbacks=lambda *_: cluster.close(), client=lost)
         with pytest.raises(ConnectionError, match="was lost: start it again and fit again"):
             model.fit(IRIS)
+
+
+# --- a cluster that does nothing any more ---------------------------------------------------------
+
+
+@pytest.fixture
+def little_patience():
+    """For whoever waits for a cluster in this process."""
+    with dask.config.set({"distributed.scheduler.no-workers-timeout": "5s"}):
+        yield
+
+
+def test_a_scheduler_that_is_frozen_is_not_waited_for_without_end(processes, little_patience):
+    scheduler, file = processes
+    with Client(scheduler_file=str(file), set_as_default=False) as lost:
+        lost._timeout = 1  # for connecting again, which is in vain
+        model = DaskBBC(
+            3, block_size=5, callbacks=lambda *_: scheduler.send_signal(signal.SIGSTOP), client=lost
+        )
+        with pytest.raises(ConnectionError, match=r"has not answered for 5\.00 s: start it again"):
+            model.fit(IRIS)
+    assert not hasattr(model, "memberships_")
+
+
+def test_workers_that_are_gone_are_not_waited_for_without_end(processes, little_patience):
+    _, file = processes
+    with Client(scheduler_file=str(file), set_as_default=False) as client:
+        client.wait_for_workers(1)
+        killer = KillAfter(client, 1)
+        model = DaskBBC(3, block_size=5, n_replicas=400, callbacks=killer, client=client)
+        with pytest.raises(RuntimeError, match=r"has had no workers for 5\.00 s: start some and"):
+            model.fit(da.from_array(IRIS, chunks=(50, 4)))
+    assert not hasattr(model, "memberships_")
+
+
+def test_a_closed_client_is_named(cluster):
+    with Client(cluster, set_as_default=False) as closed:
+        pass
+    with pytest.raises(ConnectionError, match=r"^The client is closed, by hand or since"):
+        DaskBBC(3, client=closed).fit(IRIS)

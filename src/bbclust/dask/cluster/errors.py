@@ -31,8 +31,9 @@ def translate_cluster_errors(client: Client, if_lost: str) -> Iterator[None]:
     RuntimeError
         Somebody has cancelled the tasks.
     """
-    address, limit = client.scheduler.address, _memory_limit(client)
+    address, limit = client.scheduler.address, ""
     try:
+        limit = _memory_limit(client)
         yield
     except (KilledWorker, WorkersKeepDyingError) as error:
         task = ""
@@ -43,7 +44,9 @@ def translate_cluster_errors(client: Client, if_lost: str) -> Iterator[None]:
             "workers more memory (memory_limit) or fewer threads, or lower n_draws."
         ) from error
     except Exception as error:
-        if is_disconnection(error) or client.status != "running":
+        # Dask's own time-out of a connection is an OSError that names the address.
+        no_connection = type(error) is OSError and address in str(error)
+        if no_connection or is_disconnection(error) or client.status != "running":
             raise ConnectionError(
                 f"The connection to the scheduler {address} was lost: {if_lost}."
             ) from error

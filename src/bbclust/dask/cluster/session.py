@@ -37,6 +37,7 @@ from bbclust.dask.cluster.errors import (
     is_disconnection,
     translate_cluster_errors,
 )
+from bbclust.dask.cluster.watch import Watch, watched
 from bbclust.version import BUILD
 
 RETRIES = 2
@@ -54,11 +55,14 @@ class Session:
         The instruction set that all have in common.
     n_threads : int
         Threads of all workers together.
+    watch : Watch
+        Whether to wait for the cluster any longer.
     """
 
     client: Client
     isa: str
     n_threads: int
+    watch: Watch
 
     def submit(
         self, name: str, function: Callable[..., Any], *arguments: Any, priority: int = 0
@@ -89,7 +93,8 @@ class Session:
         try:
             return future.result()
         except CancelledError as error:
-            if is_disconnection(error) or self.client.status != "running":
+            gone = is_disconnection(error) or self.client.status != "running"
+            if gone or self.watch.error is not None:
                 raise
             return LostResult()
 
@@ -251,12 +256,13 @@ def open_session(
     with (
         _connected(client) as connected,
         connected.as_current(),
+        watched(connected, if_lost) as watch,
         translate_cluster_errors(connected, if_lost),
     ):
         here, workers = describe_process(), look_at_workers(connected)
         check_versions(here, workers)
         isa = lowest_isa(here, workers)
-        session = Session(connected, isa, sum(connected.nthreads().values()))
+        session = Session(connected, isa, sum(connected.nthreads().values()), watch)
         with using_isa(isa), _reported(connected, report):
             yield session
 
@@ -270,6 +276,11 @@ def _connected(client: Client | None) -> Iterator[Client]:
             with dask.config.set(PATIENCE), _own_cluster() as cluster, Client(cluster) as own:
                 yield own
             return
+    if client.scheduler is None:
+        raise ConnectionError(
+            "The client is closed, by hand or since its scheduler was lost: connect a new one with "
+            "Client(address) and fit again."
+        )
     yield client
 
 

@@ -1,0 +1,119 @@
+"""A look at the cluster now and then, while a fit waits for it.
+
+Dask waits for ever for a scheduler that is frozen or behind a network that loses everything, and
+for workers when the last of them is gone.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import dask
+from dask.utils import format_time, parse_timedelta
+from distributed import Client, Future
+
+LOOKS = 10  # within the time that is too long
+
+
+class Watch:
+    """Ends the wait for a cluster that does nothing any more.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    patience : float
+        Seconds without an answer, or without workers, that are too long.
+    if_lost : str
+        What to do when the scheduler is gone, as half a sentence.
+
+    Attributes
+    ----------
+    error : Exception or None
+        Why the wait was ended.
+    """
+
+    def __init__(self, client: Client, patience: float, if_lost: str) -> None:
+        self.error: Exception | None = None
+        self._client = client
+        self._patience = patience
+        self._if_lost = if_lost
+        self._address = client.scheduler.address
+        self._not_ours = set(client.futures)
+        self._over = threading.Event()
+
+    def start(self) -> None:
+        threading.Thread(target=self._look, name="bbclust-watch", daemon=True).start()
+
+    def stop(self) -> None:
+        self._over.set()
+
+    def _look(self) -> None:
+        workers_seen = time.monotonic()
+        while not self._over.wait(self._patience / LOOKS):
+            try:
+                workers = self._client.sync(
+                    self._client.scheduler.ncores, callback_timeout=self._patience
+                )
+            except TimeoutError:
+                if not self._over.is_set():
+                    self._hang_up()
+                return
+            except Exception:  # the connection is lost, of which Dask tells whoever waits
+                return
+            now = time.monotonic()
+            if workers:
+                workers_seen = now
+            if now - workers_seen > self._patience and not self._over.is_set():
+                self._cancel()  # again at the next look, for what was submitted meanwhile
+
+    def _hang_up(self) -> None:
+        """Act as if the connection had been cut: then nobody waits for an answer."""
+        self.error = ConnectionError(
+            f"The scheduler {self._address} has not answered for {format_time(self._patience)}: "
+            f"{self._if_lost}."
+        )
+
+        async def abort() -> None:
+            for comm in list(self._client.rpc.occupied.get(self._address, ())):
+                comm.abort()
+            if self._client.scheduler_comm is not None:
+                self._client.scheduler_comm.comm.abort()
+
+        with suppress(Exception):  # it is closed meanwhile
+            self._client.sync(abort)
+
+    def _cancel(self) -> None:
+        """Cancel the tasks of this fit, for which there is no worker."""
+        self.error = RuntimeError(
+            f"The cluster at {self._address} has had no workers for "
+            f"{format_time(self._patience)}: start some and fit again."
+        )
+        ours = [key for key in list(self._client.futures) if key not in self._not_ours]
+        with suppress(Exception):
+            self._client.cancel([Future(key, self._client) for key in ours])
+
+
+@contextmanager
+def watched(client: Client, if_lost: str) -> Iterator[Watch]:
+    """Raise :attr:`Watch.error` in place of what its end of the wait gave rise to."""
+    watch = Watch(client, patience(), if_lost)
+    watch.start()
+    try:
+        yield watch
+    except Exception as error:
+        if watch.error is None:
+            raise
+        raise watch.error from error
+    finally:
+        watch.stop()
+
+
+def patience() -> float:
+    """Seconds that are too long: by Dask's settings in this process, five minutes by default."""
+    settings = ("distributed.scheduler.no-workers-timeout", "distributed.scheduler.worker-ttl")
+    given = (dask.config.get(name, default=None) for name in settings)
+    seconds: float = parse_timedelta(next(filter(None, given), "5 minutes"))
+    return seconds
