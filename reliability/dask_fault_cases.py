@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import select
 import signal
 import socket
@@ -246,7 +247,7 @@ def outcome_of(fitting: Callable[[], str], expected: str) -> str:
         said = str(error)
         demand(type(error) in SENTENCES, f"{type(error).__name__} instead of a sentence: {said}")
         demand("\n" not in said and said.endswith("."), f"not one sentence: {said!r}")
-        return f"a sentence ({said.partition(':')[0].rstrip(' tcp')})"
+        return f"a sentence ({re.sub(r'tcp://[0-9.:]*[0-9]', 'ADDRESS', said).partition(':')[0]})"
     demand(found == expected, "another result than undisturbed")
     return "the same result"
 
@@ -465,14 +466,6 @@ class OtherVersionJoins(Case):
 
 
 CASES: dict[str, type[Case]] = {
-    "a worker killed": WorkerKilled,
-    "all workers killed, and started again": AllWorkersKilled,
-    "all workers gone for good": AllWorkersGone,
-    "a worker frozen for a while": WorkerFrozenForAWhile,
-    "a worker frozen for good": WorkerFrozen,
-    "a worker without nanny frozen for good": WorkerFrozenWithoutNanny,
-    "all workers frozen for good": AllWorkersFrozen,
-    "a slow worker": WorkerSlow,
     "too little memory": TooLittleMemory,
     "the scheduler killed": SchedulerKilled,
     "the scheduler killed and started again": SchedulerRestarted,
@@ -484,4 +477,12 @@ CASES: dict[str, type[Case]] = {
     "the workers cut off once": WorkersCutOff,
     "the workers cut off for good": WorkersCutOffForGood,
     "a worker of another version joins": OtherVersionJoins,
+    "a worker killed": WorkerKilled,
+    "all workers killed, and started again": AllWorkersKilled,
+    "all workers gone for good": AllWorkersGone,
+    "a worker frozen for a while": WorkerFrozenForAWhile,
+    "a worker frozen for good": WorkerFrozen,
+    "a worker without nanny frozen for good": WorkerFrozenWithoutNanny,
+    "all workers frozen for good": AllWorkersFrozen,
+    "a slow worker": WorkerSlow,
 }

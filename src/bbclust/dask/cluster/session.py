@@ -260,6 +260,7 @@ def open_session(
         translate_cluster_errors(connected, if_lost),
     ):
         here, workers = describe_process(), look_at_workers(connected)
+        watch.expect_workers()
         check_versions(here, workers)
         isa = lowest_isa(here, workers)
         session = Session(connected, isa, sum(connected.nthreads().values()), watch)

@@ -42,16 +42,20 @@ class Watch:
         self._if_lost = if_lost
         self._address = client.scheduler.address
         self._not_ours = set(client.futures)
+        self._workers_seen: float | None = None
         self._over = threading.Event()
 
     def start(self) -> None:
         threading.Thread(target=self._look, name="bbclust-watch", daemon=True).start()
 
+    def expect_workers(self) -> None:
+        """There were some, so from now on too long without any is an error."""
+        self._workers_seen = time.monotonic()
+
     def stop(self) -> None:
         self._over.set()
 
     def _look(self) -> None:
-        workers_seen = time.monotonic()
         while not self._over.wait(self._patience / LOOKS):
             try:
                 workers = self._client.sync(
@@ -63,10 +67,11 @@ class Watch:
                 return
             except Exception:  # the connection is lost, of which Dask tells whoever waits
                 return
-            now = time.monotonic()
+            if self._workers_seen is None or self._over.is_set():
+                continue
             if workers:
-                workers_seen = now
-            if now - workers_seen > self._patience and not self._over.is_set():
+                self._workers_seen = time.monotonic()
+            elif time.monotonic() - self._workers_seen > self._patience:
                 self._cancel()  # again at the next look, for what was submitted meanwhile
 
     def _hang_up(self) -> None:
