@@ -466,7 +466,6 @@ class OtherVersionJoins(Case):
 
 
 CASES: dict[str, type[Case]] = {
-    "too little memory": TooLittleMemory,
     "the scheduler killed": SchedulerKilled,
     "the scheduler killed and started again": SchedulerRestarted,
     "the scheduler frozen for a while": SchedulerFrozenForAWhile,
@@ -485,4 +484,5 @@ CASES: dict[str, type[Case]] = {
     "a worker without nanny frozen for good": WorkerFrozenWithoutNanny,
     "all workers frozen for good": AllWorkersFrozen,
     "a slow worker": WorkerSlow,
+    "too little memory": TooLittleMemory,
 }

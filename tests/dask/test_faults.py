@@ -314,12 +314,9 @@ def test_a_scheduler_that_is_frozen_is_not_waited_for_without_end(processes, lit
     assert not hasattr(model, "memberships_")
 
 
-def test_workers_that_are_gone_are_not_waited_for_without_end(processes, little_patience):
-    _, file = processes
-    with Client(scheduler_file=str(file), set_as_default=False) as client:
-        client.wait_for_workers(1)
-        killer = KillAfter(client, 1)
-        model = DaskBBC(3, block_size=5, n_replicas=400, callbacks=killer, client=client)
+def test_workers_that_are_gone_are_not_waited_for_without_end(little_patience):
+    with start_cluster(1) as cluster, Client(cluster) as client:
+        model = DaskBBC(3, block_size=5, callbacks=lambda *_: cluster.scale(0), client=client)
         with pytest.raises(RuntimeError, match=r"has had no workers for 5\.00 s: start some and"):
             model.fit(da.from_array(IRIS, chunks=(50, 4)))
     assert not hasattr(model, "memberships_")

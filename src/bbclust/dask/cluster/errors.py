@@ -31,7 +31,7 @@ def translate_cluster_errors(client: Client, if_lost: str) -> Iterator[None]:
     RuntimeError
         Somebody has cancelled the tasks.
     """
-    address, limit = client.scheduler.address, ""
+    address, limit = address_of_scheduler(client), ""
     try:
         limit = _memory_limit(client)
         yield
@@ -56,6 +56,24 @@ def translate_cluster_errors(client: Client, if_lost: str) -> Iterator[None]:
                 "cluster: fit again."
             ) from error
         raise
+
+
+def address_of_scheduler(client: Client) -> str:
+    """Where the scheduler of a client is.
+
+    Raises
+    ------
+    ConnectionError
+        The client is closed, be it at this moment since it could not connect again.
+    """
+    scheduler = client.scheduler
+    if scheduler is None:
+        raise ConnectionError(
+            "The client is closed, by hand or since its scheduler was lost: connect a new one with "
+            "Client(address) and fit again."
+        )
+    address: str = scheduler.address
+    return address
 
 
 def is_disconnection(error: BaseException) -> bool:

@@ -277,11 +277,6 @@ def _connected(client: Client | None) -> Iterator[Client]:
             with dask.config.set(PATIENCE), _own_cluster() as cluster, Client(cluster) as own:
                 yield own
             return
-    if client.scheduler is None:
-        raise ConnectionError(
-            "The client is closed, by hand or since its scheduler was lost: connect a new one with "
-            "Client(address) and fit again."
-        )
     yield client
 
 

@@ -15,6 +15,8 @@ import dask
 from dask.utils import format_time, parse_timedelta
 from distributed import Client, Future
 
+from bbclust.dask.cluster.errors import address_of_scheduler
+
 LOOKS = 10  # within the time that is too long
 
 
@@ -40,7 +42,7 @@ class Watch:
         self._client = client
         self._patience = patience
         self._if_lost = if_lost
-        self._address = client.scheduler.address
+        self._address = address_of_scheduler(client)
         self._not_ours = set(client.futures)
         self._workers_seen: float | None = None
         self._over = threading.Event()
