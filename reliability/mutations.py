@@ -129,8 +129,8 @@ PYTHON = (
     ),
     Mutation(
         f"{STAGES}/kmeans.py",
-        "return np.lexsort((*centers.T[::-1], -mass))",
-        "return np.lexsort((*centers.T[::-1], mass))",
+        'largest_first = np.argsort(-mass, kind="stable")',
+        'largest_first = np.argsort(mass, kind="stable")',
         "wrong sign: clusters are numbered from the smallest",
         "tests/stages/test_kmeans.py -k 'numbered or sizes'",
     ),
