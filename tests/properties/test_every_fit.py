@@ -68,7 +68,9 @@ def test_questions_have_answers_within_their_bounds(data, X, K, parameters):
     stability = model.cluster_stability()
     known = np.isfinite(stability.jaccard)
     voted = model._state.record.replicas.votes.any(axis=1)
-    np.testing.assert_array_equal(known, np.bincount(model.labels_[voted], minlength=K) > 0)
+    np.testing.assert_array_equal(
+        known, np.bincount(model.reference_labels_[voted], minlength=K) > 0
+    )
     assert ((stability.jaccard[known] >= 0) & (stability.jaccard[known] <= 1)).all()
     posterior = model.partition_posterior()
     assert 0 <= posterior.expected_vi <= 2 * np.log2(max(K, 2))
