@@ -23,8 +23,6 @@ from record import Record
 SILENCE = 900  # seconds without a word after which a child counts as hanging
 WORST = 25  # failures of a target after which it is given up
 SCRATCH = "/dev/shm" if os.path.isdir("/dev/shm") else None  # no disk is worn out
-# Memory that is freed goes back to the system, so that limits are felt.
-GIVEN_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 
 def generator_of(seed: int, target: str, number: int) -> np.random.Generator:
@@ -120,7 +118,7 @@ def _child(arguments: list[str]) -> Iterator[tuple[subprocess.Popen[str], Iterat
         stdout=subprocess.PIPE,
         stderr=None if os.environ.get("CHILD_STDERR") else subprocess.DEVNULL,
         text=True,
-        env={**os.environ, "POLARS_MAX_THREADS": "2", "OMP_NUM_THREADS": "1", **GIVEN_BACK},
+        env={**os.environ, "POLARS_MAX_THREADS": "2", "OMP_NUM_THREADS": "1"},
     ) as process:
         try:
             yield process, _lines(process)

@@ -254,7 +254,7 @@ class Starved(_Calls):
     """Less memory than a call needs, or just enough.
 
     Thousands of rows, so that calls need megabytes; what was freed is given back to the system
-    first (children have a fixed threshold for it, see :mod:`children`).
+    first (``faults.py`` gives its children a fixed threshold for that).
     """
 
     def __init__(self, folder: Path) -> None:
@@ -452,7 +452,7 @@ class _Analyze(_Disk):
         there = (self.disk / "out").exists()
         demand(there == (code == 0), f"exit code {code}, and the results are there: {there}")
         if code:
-            lines = [line for line in said.splitlines() if line.startswith("bbclust: ")]
+            lines = [line for line in said.splitlines() if not line.endswith(" ...")]  # progress
             demand(len(lines) == 1 or code == -signal.SIGKILL, f"not one sentence: {said[-300:]}")
             again, said = self.analyze("out", "--resume")
             demand(again == 0, f"--resume: {said[-300:]}")

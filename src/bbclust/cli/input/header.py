@@ -116,6 +116,8 @@ def numbers_of(cells: pl.Series, notation: Notation) -> Numbers | None:
 
 def _number_above(first: pl.Series, below: Numbers, notation: Notation) -> _Number | None:
     """The number in the first row; one in another unit, such as 50%, is a word."""
+    if first[0] is None:  # known at once, which counts where there are thousands of columns
+        return None
     number = numbers_of(first, notation)
     if number is None or number.unit != below.unit:
         return None
