@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from record import Record
 
+HERE = str(Path(__file__).parent)  # for processes that children start
 SILENCE = 900  # seconds without a word after which a child counts as hanging
 WORST = 25  # failures of a target after which it is given up
 SCRATCH = "/dev/shm" if os.path.isdir("/dev/shm") else None  # no disk is worn out
@@ -118,7 +119,12 @@ def _child(arguments: list[str]) -> Iterator[tuple[subprocess.Popen[str], Iterat
         stdout=subprocess.PIPE,
         stderr=None if os.environ.get("CHILD_STDERR") else subprocess.DEVNULL,
         text=True,
-        env={**os.environ, "POLARS_MAX_THREADS": "2", "OMP_NUM_THREADS": "1"},
+        env={
+            **os.environ,
+            "POLARS_MAX_THREADS": "2",
+            "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join([HERE, os.environ.get("PYTHONPATH", "")]),
+        },
     ) as process:
         try:
             yield process, _lines(process)
