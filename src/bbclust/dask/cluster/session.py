@@ -131,6 +131,7 @@ class Shared:
 
     def __init__(self, session: Session, name: str, value: Any) -> None:
         self._client = session.client
+        self._watch = session.watch
         self._name = name
         self._value = value
         self._future: Future | None = None
@@ -150,7 +151,7 @@ class Shared:
                     "All workers are gone and no other has come: start some and fit again."
                 ) from None
             except Exception:  # of whatever kind, if a worker died on the way
-                if self._n_sendings == MAX_SENDINGS:
+                if self._n_sendings == MAX_SENDINGS or self._watch.error is not None:
                     raise
         return self._future
 

@@ -58,17 +58,17 @@ class Watch:
         self._over.set()
 
     def _look(self) -> None:
+        answered = time.monotonic()
         while not self._over.wait(self._patience / LOOKS):
             try:
                 workers = self._client.sync(
                     self._client.scheduler.ncores, callback_timeout=self._patience
                 )
-            except TimeoutError:
-                if not self._over.is_set():
-                    self._hang_up()
-                return
-            except Exception:  # the connection is lost, of which Dask tells whoever waits
-                return
+            except Exception:  # of many kinds, some by shorter time-outs of Dask
+                if time.monotonic() - answered > self._patience and not self._over.is_set():
+                    self._hang_up()  # again at the next look, for what was asked meanwhile
+                continue
+            answered = time.monotonic()
             if self._workers_seen is None or self._over.is_set():
                 continue
             if workers:
