@@ -95,7 +95,8 @@ def state_of(model: Any) -> str:
     else:
         names = ("memberships_", "labels_", "replica_centers_", "entropy_", "n_votes_")
     found = {name: getattr(model, name) for name in names if hasattr(model, name)}
-    return digest(found) if found else "unfitted"
+    there = sorted(name for name in vars(model) if name.endswith("_"))  # half of a fit shows here
+    return digest([there, found]) if there else "unfitted"
 
 
 def quiet(call: Callable[[], Any]) -> Any:
@@ -403,7 +404,7 @@ class FullDisk(_Disk):
 
 COMMAND = "import sys; from bbclust.cli import main; print('ready', flush=True); main()"
 OPTIONS = ("--k", "2:3", "--n-replicas", "20", "--n-resamples", "1", "--null-reference", "2",
-           "--jobs", "1")  # fmt: skip
+           "--jobs", "1", "--quiet")  # fmt: skip
 
 
 class _Analyze(_Disk):
@@ -452,7 +453,7 @@ class _Analyze(_Disk):
         there = (self.disk / "out").exists()
         demand(there == (code == 0), f"exit code {code}, and the results are there: {there}")
         if code:
-            lines = [line for line in said.splitlines() if not line.endswith(" ...")]  # progress
+            lines = [line for line in said.splitlines() if line.startswith("bbclust: ")]
             demand(len(lines) == 1 or code == -signal.SIGKILL, f"not one sentence: {said[-300:]}")
             again, said = self.analyze("out", "--resume")
             demand(again == 0, f"--resume: {said[-300:]}")
