@@ -40,10 +40,12 @@ def serve(attempt: Callable[[int], str], start: int, until: float, at_least: int
     """
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    number = start
-    while time.time() < until or number < at_least:
+    number, failed = start, 0
+    while (time.time() < until or number < at_least) and failed < WORST:
         out.write(f"begin {number}\n")
-        out.write(f"end {number} {' '.join(attempt(number).split())[:500]}\n")
+        outcome = " ".join(attempt(number).split())[:500]
+        out.write(f"end {number} {outcome}\n")
+        failed += outcome.startswith("FAILED")
         number += 1
 
 
@@ -91,8 +93,6 @@ def run_target(
                     number, _, outcome = rest.partition(" ")
                     start = int(number) + 1
                     failed += _note(record, target, int(number), outcome)
-                    if failed >= WORST:
-                        process.kill()
             code = process.wait()
         if code and failed < WORST:
             why = f"ended by signal {-code}" if code < 0 else f"ended with code {code}"
