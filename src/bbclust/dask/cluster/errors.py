@@ -64,13 +64,14 @@ def address_of_scheduler(client: Client) -> str:
     Raises
     ------
     ConnectionError
-        The client is closed, be it at this moment since it could not connect again.
+        The client is closed, or has lost its scheduler and tries to connect again. It closes if
+        that is in vain, and calls that wait for it then never end.
     """
-    scheduler = client.scheduler
-    if scheduler is None:
+    scheduler, status = client.scheduler, client.status
+    if scheduler is None or status != "running":
         raise ConnectionError(
-            "The client is closed, by hand or since its scheduler was lost: connect a new one with "
-            "Client(address) and fit again."
+            f"The client is {status}, by hand or since its scheduler was lost: connect a new one "
+            "with Client(address) and fit again."
         )
     address: str = scheduler.address
     return address
