@@ -98,7 +98,7 @@ PROMISES = (
         ("tests/report/test_one_value.py",),
     ),
     Promise(
-        "Errors that are planted in the engine and the stages are caught.",
+        "The mistakes that `make mutate` plants fit the sources as they are.",
         ("tests/test_mutations.py",),
     ),
 )
