@@ -365,7 +365,9 @@ def test_a_cluster_of_its_own_is_closed_at_the_end(folder, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["answer"]["n_clusters"] == 3
-    assert [line[:9] for line in done.stderr.splitlines()] == ["bbclust: "] * 6, done.stderr
+    # how far it is is told too, on a machine that takes its time
+    told = [line for line in done.stderr.splitlines() if " left" not in line]
+    assert [line[:9] for line in told] == ["bbclust: "] * 6, done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"big.parquet", "big-bbclust"}
 
 
