@@ -54,7 +54,8 @@ def shell(*arguments, cwd, **options):
 def assert_one_sentence(done, *parts):
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
-    lines = [line for line in done.stderr.splitlines() if not line.endswith(" ...")]  # progress
+    progress = (" ...", " left")
+    lines = [line for line in done.stderr.splitlines() if not line.endswith(progress)]
     assert len(lines) == 1, done.stderr
     assert lines[0].startswith("bbclust: ")
     assert lines[0].endswith((".", "?"))
