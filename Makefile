@@ -31,7 +31,7 @@ types: ## Check the types
 imports: ## Check that imports point one way
 	lint-imports
 
-NATIVE = src/bbclust/_native/*.hpp src/bbclust/_native/*.cpp tests/native/*.cpp
+NATIVE = src/bbclust/_native/*.hpp src/bbclust/_native/*.cpp tests/native/*.cpp reliability/*.cpp
 UNITS = src/bbclust/_native/bindings.cpp src/bbclust/_native/kernels_float.cpp src/bbclust/_native/kernels_double.cpp \
   src/bbclust/_native/missing.cpp
 

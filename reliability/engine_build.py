@@ -1,7 +1,8 @@
-"""The compiled engine, built apart from the installed one: with a sanitizer, or with mistakes."""
+"""A copy of the sources with an engine of its own: with a sanitizer, with mistakes."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,8 @@ import sysconfig
 from pathlib import Path
 
 import nanobind
+
+import bbclust._native
 
 ROOT = Path(__file__).parents[1]
 MODULE = f"_engine_portable{sysconfig.get_config_var('EXT_SUFFIX')}"
@@ -52,4 +55,33 @@ def copy_sources(to: Path) -> None:
 
 def install(module: Path, tree: Path) -> None:
     """Put a built module where the package of a copied tree finds it."""
-    shutil.copy(module, tree / "src" / "bbclust" / "_native" / MODULE)
+    shutil.copy(module, tree / "src" / "bbclust" / "_native")
+
+
+def installed_engine() -> list[Path]:
+    """The compiled modules of this environment, one for each instruction set."""
+    return list(Path(bbclust._native._engine_portable.__file__).parent.glob("_engine_*"))
+
+
+# An editable install finds its package before PYTHONPATH is looked at.
+NO_EDITABLE_INSTALL = """\
+import sys
+
+sys.meta_path[:] = [
+    finder for finder in sys.meta_path if not type(finder).__module__.startswith("_editable_")
+]
+"""
+
+
+def environment_of(tree: Path, python: Path | str = sys.executable) -> dict[str, str]:
+    """Variables with which a Python takes the package from a copied tree and from nowhere else."""
+    sources = tree / "src"
+    (sources / "sitecustomize.py").write_text(NO_EDITABLE_INSTALL)
+    environment = {**os.environ, "PYTHONPATH": str(sources)}
+    show = "import importlib.util; print(importlib.util.find_spec('bbclust').origin)"
+    done = subprocess.run(
+        [str(python), "-c", show], env=environment, capture_output=True, text=True, check=True
+    )
+    if not Path(done.stdout.strip()).is_relative_to(sources):
+        raise RuntimeError(f"{python} takes the package from {done.stdout.strip()}, not {sources}")
+    return environment

@@ -13,11 +13,16 @@ import tempfile
 import time
 from pathlib import Path
 
-from engine_build import ROOT, build, copy_sources, install
+from engine_build import (
+    ROOT,
+    build,
+    copy_sources,
+    environment_of,
+    install,
+    installed_engine,
+)
 from mutations import CPP, NATIVE, PYTHON, Mutation
 from record import Record, arguments
-
-import bbclust._native
 
 # One unit of C++ may take a minute beside other work; a mistake may make a test run for ever.
 TIME_LIMIT = 300
@@ -32,9 +37,8 @@ class Trial:
 
     def use_engine_in_place(self) -> None:
         """The compiled engine of this environment, for mistakes in Python."""
-        here = Path(bbclust._native.__file__).parent
-        for module in here.glob("_engine_*"):
-            (self.tree / "src" / "bbclust" / "_native" / module.name).symlink_to(module)
+        for module in installed_engine():
+            install(module, self.tree)
 
     def compile(self) -> None:
         """The engine from the sources as they are now."""
@@ -45,7 +49,7 @@ class Trial:
 
     def passes(self, tests: str) -> bool:
         """Whether pytest ends well; a mistake may also end it by a signal or for lack of time."""
-        environment = {**os.environ, "PYTHONPATH": str(self.tree / "src")}
+        environment = environment_of(self.tree)
         if any(self.objects.glob("build.ninja")):
             environment["BBCLUST_ISA"] = "portable"
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]

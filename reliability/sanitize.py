@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from engine_build import ROOT, build, copy_sources, install, run
+from engine_build import ROOT, build, copy_sources, environment_of, install, run
 from record import Record, arguments
 
 # Of UBSan's checks three are left out: of pointers and alignment, since AddressSanitizer sees what
@@ -66,23 +66,41 @@ def preload(sanitizer: str) -> str:
     return " ".join(path.strip() for path in found)
 
 
-def environment(sanitizer: str, tree: Path, reports: Path) -> dict[str, str]:
+def settings_of(sanitizer: str, reports: Path) -> dict[str, str]:
     """Reports go to files of their own, whatever pytest does with the output."""
+    # memory that Python keeps until it ends is no leak of the engine
     options = {
-        # memory that Python keeps until it ends is no leak of the engine
-        "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:log_path={reports}/report",
-        "TSAN_OPTIONS": f"suppressions={ROOT}/reliability/tsan_suppressions.txt:"
-        f"ignore_noninstrumented_modules=1:log_path={reports}/report",
-        "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={reports}/report",
+        "address": "detect_leaks=0:allocator_may_return_null=1",
+        "thread": f"suppressions={ROOT}/reliability/tsan_suppressions.txt:"
+        "ignore_noninstrumented_modules=1",
+        "undefined": "print_stacktrace=1",
     }
+    name = {"address": "ASAN", "thread": "TSAN", "undefined": "UBSAN"}[sanitizer]
+    return {f"{name}_OPTIONS": f"{options[sanitizer]}:log_path={reports}/report"}
+
+
+def environment(sanitizer: str, tree: Path, reports: Path) -> dict[str, str]:
     return {
-        **os.environ,
-        **options,
+        **environment_of(tree),
+        **settings_of(sanitizer, reports),
         "LD_PRELOAD": preload(sanitizer),
         "PYTHONMALLOC": "malloc",
-        "PYTHONPATH": str(tree / "src"),
         "BBCLUST_ISA": "portable",
     }
+
+
+def notices_a_mistake(sanitizer: str, folder: Path, tree: Path) -> bool:
+    """Whether a library with a mistake, called from Python as the engine is, leads to a report."""
+    library, reports = folder / "mistake.so", folder / "expected"
+    reports.mkdir(exist_ok=True)
+    source = ROOT / "reliability" / "mistakes.cpp"
+    options = ["-std=c++20", "-O1", "-g", "-pthread", "-shared", "-fPIC"]
+    run(["g++", *options, *FLAGS[sanitizer].split(), str(source), "-o", str(library)])
+    call = f"import ctypes; ctypes.CDLL({str(library)!r}).{sanitizer}_mistake(100)"
+    subprocess.run(
+        [sys.executable, "-c", call], env=environment(sanitizer, tree, reports), capture_output=True
+    )
+    return bool(found_in(reports))
 
 
 def run_tests(sanitizer: str, tree: Path, reports: Path, record: Record, end: float) -> None:
@@ -121,12 +139,11 @@ def run_fuzz(sanitizer: str, tree: Path, reports: Path, record: Record) -> None:
         record.fail(f"fuzz_engine.py with the sanitizer of {sanitizer}: {done.stdout[-200:]}")
 
 
-def read_reports(sanitizer: str, reports: Path, record: Record) -> None:
-    for file in sorted(reports.glob("report*")):
-        text = file.read_text(errors="replace")
-        found = re.findall(r"^(?:.*runtime error:.*|SUMMARY: .*)$", text, flags=re.MULTILINE)
-        for line in dict.fromkeys(found):  # not of memory that a call asked for in vain
-            record.fail(f"{sanitizer}: {line}")
+def found_in(reports: Path) -> list[str]:
+    """What sanitizers found, once each; not that a call asked in vain for memory."""
+    texts = [file.read_text(errors="replace") for file in sorted(reports.glob("report*"))]
+    pattern = re.compile(r"^(?:.*runtime error:.*|SUMMARY: .*)$", flags=re.MULTILINE)
+    return list(dict.fromkeys(line for text in texts for line in pattern.findall(text)))
 
 
 def run_without_python(sanitizer: str, folder: Path, reports: Path, record: Record) -> None:
@@ -135,8 +152,7 @@ def run_without_python(sanitizer: str, folder: Path, reports: Path, record: Reco
     headers = ROOT / "src" / "bbclust" / "_native"
     options = ["-std=c++20", "-O1", "-g", "-pthread", *FLAGS[sanitizer].split(), f"-I{headers}"]
     run(["nice", "-n", "2", "g++", *options, str(source), "-o", str(program)])
-    settings = environment(sanitizer, folder, reports)
-    del settings["LD_PRELOAD"]
+    settings = {**os.environ, **settings_of(sanitizer, reports)}
     done = subprocess.run([str(program)], env=settings, capture_output=True, text=True)
     record.count(f"runs without Python with the sanitizer of {sanitizer}")
     if done.returncode or len(done.stdout.splitlines()) != 4:
@@ -154,9 +170,14 @@ def check(sanitizer: str, folder: Path, record: Record, end: float) -> None:
             copy_sources(tree)
             install(build(tree, folder / "build", flags=FLAGS[sanitizer]), tree)
         record.count("builds with a sanitizer")
+        if notices_a_mistake(sanitizer, folder, tree):
+            record.count("mistakes on purpose that a sanitizer noticed")
+        else:
+            record.fail(f"The sanitizer of {sanitizer} does not notice a mistake on purpose.")
         run_fuzz(sanitizer, tree, reports, record)
         run_tests(sanitizer, tree, reports, record, end)
-    read_reports(sanitizer, reports, record)
+    for line in found_in(reports):
+        record.fail(f"{sanitizer}: {line}")
 
 
 def main() -> None:

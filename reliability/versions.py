@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine_build import copy_sources
+from engine_build import copy_sources, environment_of, install, installed_engine
 from record import Record, arguments
 
 ROOT = Path(__file__).parents[1]
@@ -103,12 +103,14 @@ def make_environment(python: str, folder: Path, which: str) -> Path:
 
 
 def sources_for(python: Path, version: str, scratch: Path) -> Path:
-    """Sources with an engine that a Python can load beside them."""
-    if version == THIS:
-        return ROOT / "src"
+    """A tree of sources with an engine that a Python can load beside them."""
     tree = scratch / f"sources-{version}"
-    if not tree.exists():
-        copy_sources(tree)
+    if tree.exists():
+        return tree
+    copy_sources(tree)
+    if version == THIS:
+        modules = installed_engine()
+    else:
         run(str(python), "-m", "pip", "install", "--quiet", *BUILD_TOOLS)
         build = tree / "build"
         tools = str(python.parent) + os.pathsep + os.environ["PATH"]
@@ -117,18 +119,19 @@ def sources_for(python: Path, version: str, scratch: Path) -> Path:
         settings += ["-DCMAKE_BUILD_TYPE=Release", "-DBBCLUST_CXX_FLAGS=-O1"]
         run("cmake", "-G", "Ninja", "-S", str(tree), "-B", str(build), *settings, PATH=tools)
         run("cmake", "--build", str(build), "-j1", "--target", "_engine_portable", PATH=tools)
-        (module,) = build.glob("_engine_portable.*")
-        shutil.copy(module, tree / "src" / "bbclust" / "_native")
-    return tree / "src"
+        modules = list(build.glob("_engine_portable.*"))
+    for module in modules:
+        install(module, tree)
+    return tree
 
 
-def run_tests(python: Path, sources: Path) -> tuple[int, list[str]]:
+def run_tests(python: Path, tree: Path) -> tuple[int, list[str]]:
     """Tests that passed, and the names of those that did not."""
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-rfE"]
     done = subprocess.run(
         ["nice", str(python), "-m", "pytest", *options, *TESTS],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(sources)},
+        cwd=tree,
+        env=environment_of(tree, python),
         capture_output=True,
         text=True,
     )
@@ -166,8 +169,8 @@ def main() -> int:
                     continue
                 try:
                     python = make_environment(path, scratch / f"{version}-{which}", which)
-                    sources = sources_for(python, version, scratch)
-                    passed, failed = run_tests(python, sources)
+                    tree = sources_for(python, version, scratch)
+                    passed, failed = run_tests(python, tree)
                     record.notes.append(f"{what}: {installed(python)}.")
                 except FailedCommandError as error:
                     passed, failed = 0, [f"could not be set up: {error}"]
