@@ -68,11 +68,12 @@ def preload(sanitizer: str) -> str:
 
 def settings_of(sanitizer: str, reports: Path) -> dict[str, str]:
     """Reports go to files of their own, whatever pytest does with the output."""
-    # memory that Python keeps until it ends is no leak of the engine
+    # Memory that Python keeps until it ends is no leak of the engine; more than there is may be asked
+    # for, and is refused.
     options = {
         "address": "detect_leaks=0:allocator_may_return_null=1",
         "thread": f"suppressions={ROOT}/reliability/tsan_suppressions.txt:"
-        "ignore_noninstrumented_modules=1",
+        "ignore_noninstrumented_modules=1:allocator_may_return_null=1",
         "undefined": "print_stacktrace=1",
     }
     name = {"address": "ASAN", "thread": "TSAN", "undefined": "UBSAN"}[sanitizer]

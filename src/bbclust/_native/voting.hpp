@@ -13,6 +13,11 @@
 
 namespace bbclust {
 
+// Counts that a caller hands in may be anything; nobody casts so many votes that they wrap around.
+inline void add_votes(std::int32_t& votes, std::uint32_t more) {
+    votes = static_cast<std::int32_t>(static_cast<std::uint32_t>(votes) + more);
+}
+
 // Votes of many replicas on a block of points, in bytes: the compiler counts dozens at a time.
 class ByteVotes {
 public:
@@ -40,7 +45,8 @@ public:
     // Adds the counts to votes (points, K), and begins anew. Due every 255 replicas.
     void flush(std::int64_t n_points, std::int32_t* votes) {
         for (int k = 0; k < K_; ++k)
-            for (std::int64_t i = 0; i < n_points; ++i) votes[i * K_ + k] += counts_[k * n_ + i];
+            for (std::int64_t i = 0; i < n_points; ++i)
+                add_votes(votes[i * K_ + k], counts_[k * n_ + i]);
         std::fill(counts_.begin(), counts_.end(), std::uint8_t(0));
     }
 
@@ -112,7 +118,7 @@ void vote_by_centers(const T* rows, std::int64_t n, int d, const double* centers
                 }
                 const std::int64_t end = std::min(first + n_labels, count);
                 for (std::int64_t i = first; i < end; ++i)
-                    ++here[i * K + static_cast<std::int64_t>(labels[i - first])];
+                    add_votes(here[i * K + static_cast<std::int64_t>(labels[i - first])], 1);
             });
             if (K <= 256 && (b % 255 == 254 || b + 1 == n_replicas)) bytes.flush(count, here);
         }
@@ -125,7 +131,7 @@ inline void count_labels(const std::int16_t* labels, std::int64_t n_replicas, st
     for (std::int64_t b = 0; b < n_replicas; ++b)
         for (std::int64_t e = 0; e < n_points; ++e) {
             const int label = labels[b * n_points + e];
-            if (label >= 0) ++counts[e * K + label];
+            if (label >= 0) add_votes(counts[e * K + label], 1);
         }
 }
 
