@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bbclust.priors import PreparedPrior, check_prepared
+from bbclust.priors.contract import PreparedPrior, check_prepared
 from bbclust.stages.bootstrap import Replica, Resampling, draw_replica
 from bbclust.stages.random_streams import root_seed
 from bbclust.stages.table import Floats, Table, make_table
