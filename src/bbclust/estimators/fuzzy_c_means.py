@@ -95,12 +95,12 @@ class FuzzyCMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     array([0., 1., 0.])
     >>> round(model.objective_, 3)
     60.506
-    >>> others = [[5.0, 3.4, 1.5, 0.2], [6.0, 3.0, 4.8, 1.8]]
+    >>> others = [[5.0, 3.4, 1.5, 0.2], [6.5, 3.0, 5.2, 2.0]]
     >>> model.predict_proba(others).round(2)
     array([[0.  , 1.  , 0.  ],
-           [0.75, 0.03, 0.23]])
+           [0.16, 0.01, 0.83]])
     >>> model.predict(others)
-    array([1, 0])
+    array([1, 2])
     """
 
     def __init__(

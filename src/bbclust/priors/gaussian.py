@@ -54,6 +54,8 @@ class GaussianMixture:
     array([7., 7.])
     >>> mixture.logpdf([[0, 0], [9, 9]]).round(2)
     array([-3.22, -0.74])
+    >>> print(mixture.describe_components("sd").splitlines()[2])
+      1: weight 0.75, mean (9, 9), sd (0.5, 0.5)
     >>> mixture.scaled(4.0).standard_deviations
     array([[2., 2.],
            [1., 1.]])
