@@ -92,9 +92,7 @@ def docstring(public):
     """The docstring, which a method may have from the class above."""
     if public.owner is None:
         return inspect.getdoc(public.thing) or ""
-    return inspect.getdoc(getattr(public.owner, public.name.rpartition(".")[2])) or (
-        inspect.getdoc(function_of(public.thing)) or ""
-    )
+    return inspect.getdoc(getattr(public.owner, public.name.rpartition(".")[2])) or ""
 
 
 def parameters_of(thing):
