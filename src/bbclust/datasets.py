@@ -9,6 +9,8 @@ import numpy.typing as npt
 from sklearn import datasets as _sklearn_datasets
 from sklearn.utils import check_random_state
 
+__all__ = ["Dataset", "load_iris", "make_paper_dataset", "make_uniform_square"]
+
 Array = npt.NDArray[np.float64]
 
 
@@ -19,10 +21,22 @@ class Dataset:
     Attributes
     ----------
     data : ndarray of shape (n, d)
+        The rows.
     target : ndarray of shape (n,)
-        Class of each row.
-    feature_names : tuple of str
+        Class of each row, from 0.
+    feature_names : tuple of d str
+        Names of the columns.
     target_names : tuple of str
+        Names of the classes.
+
+    Examples
+    --------
+    >>> from bbclust.datasets import load_iris
+    >>> iris = load_iris()
+    >>> iris.feature_names
+    ('sepal length', 'sepal width', 'petal length', 'petal width')
+    >>> iris.target_names[iris.target[0]]
+    'setosa'
     """
 
     data: Array
@@ -33,6 +47,16 @@ class Dataset:
 
 def load_iris() -> Dataset:
     """Fisher's Iris: 150 flowers, 4 measurements, 3 species (as in R; embedded in scikit-learn).
+
+    Returns
+    -------
+    Dataset
+        Lengths and widths in centimetres, and the species.
+
+    References
+    ----------
+    R. A. Fisher (1936). The use of multiple measurements in taxonomic problems. Annals of Eugenics
+    7, 179-188.
 
     Examples
     --------
@@ -91,13 +115,21 @@ def make_paper_dataset(
     number : int from 1 to 6
         1: three round clusters; 2: of unequal sizes; 3: overlapping; 4: elongated;
         5: five clusters, one in the middle; 6: four clusters in three dimensions.
-    random_state : int, RandomState instance or None
+    random_state : int, RandomState instance or None, default=None
+        Same number, same rows.
+
+    Returns
+    -------
+    Dataset
+        The rows, and the cluster that each was drawn from.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from bbclust.datasets import make_paper_dataset
-    >>> make_paper_dataset(5, random_state=0).data.shape
-    (330, 2)
+    >>> unequal = make_paper_dataset(2, random_state=0)
+    >>> unequal.data.shape, np.bincount(unequal.target)
+    ((198, 2), array([99, 66, 33]))
     """
     if number not in _PAPER_DATASETS:
         raise ValueError(f"The paper has data sets 1 to 6, got number={number!r}.")
@@ -118,6 +150,18 @@ def make_uniform_square(
     n: int = 500, *, random_state: int | np.random.RandomState | None = None
 ) -> Array:
     """Points spread evenly over the unit square, without clusters (the paper's Figure 1).
+
+    Parameters
+    ----------
+    n : int, default=500
+        Number of points.
+    random_state : int, RandomState instance or None, default=None
+        Same number, same points.
+
+    Returns
+    -------
+    ndarray of shape (n, 2)
+        Coordinates between 0 and 1.
 
     Examples
     --------

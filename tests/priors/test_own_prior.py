@@ -16,11 +16,10 @@ from bbclust.priors import (
     PlainData,
     SamplerPrior,
     StudentMixturePrior,
-    needs_rows,
-    prepare_scales,
     storage,
     stored_as,
 )
+from bbclust.priors.contract import needs_rows, prepare_scales
 from bbclust.priors.storage import is_storable, restore_prior
 from bbclust.stages.kmeans import cluster_reference
 from bbclust.stages.table import make_table

@@ -19,10 +19,14 @@ from bbclust.priors import (
     ModelPrior,
     SamplerPrior,
     StudentMixturePrior,
-    check_prepared,
+)
+from bbclust.priors.contract import check_prepared
+from bbclust.priors.covariances import (
+    FORMS,
+    ClusterMoments,
+    cluster_factors,
     semidefinite_factor,
 )
-from bbclust.priors.covariances import FORMS, ClusterMoments, cluster_factors
 from bbclust.stages.kmeans import cluster_reference, partition_from_labels
 from bbclust.stages.table import make_table
 

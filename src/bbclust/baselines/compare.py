@@ -44,7 +44,9 @@ def compare_baselines(
     Parameters
     ----------
     X : array-like or data frame of shape (n, d)
+        The rows, used as they are.
     k_values : iterable of ints, default=range(2, 11)
+        The K's to score.
     methods : iterable of str, optional
         Names out of :data:`METHODS`; by default those of :data:`DEFAULT_METHODS`. A method that
         can score none of the K's is left out of the result.
@@ -56,10 +58,10 @@ def compare_baselines(
         Partitions of X, instead of the best of 30 k-means runs for each K.
     callbacks : callable or list of callables, optional
         Called as ``callback(done, total)`` after every method.
-    random_state : int, RandomState instance or None
+    random_state : int, RandomState instance or None, default=None
         Same number, same bits; those that each function gives alone.
     n_jobs : int, optional
-        Threads; the result does not depend on it.
+        Threads; None is 1. The result does not depend on it.
 
     Returns
     -------
@@ -140,8 +142,10 @@ METHODS: Mapping[str, _Method] = {
         study, n_splits, STRENGTH_THRESHOLD, CLUSTERED_ROWS
     ),
 }
+"""All methods that :func:`compare_baselines` knows, by their names."""
 
 
 DEFAULT_METHODS = tuple(
     name for name in METHODS if not name.startswith("mixture") or name == "mixture BIC (tied)"
 )
+"""Names of those that it runs by default: all, of the mixtures the one with tied covariances."""

@@ -52,6 +52,7 @@ def gap_statistic(
     Parameters
     ----------
     X : array-like or data frame of shape (n, d)
+        The rows, used as they are.
     k_values : iterable of ints, default=range(1, 11)
         K's at which W is zero (as many clusters as distinct rows, and more) are left out. K = 1 can
         only be chosen if it is among them; the one-standard-error rule starts at K = 1, so it adds
@@ -68,20 +69,26 @@ def gap_statistic(
         are sampled: the sample is clustered like the reference tables.
     sample_size : int or None, default=2000
         With more rows, a fixed random sample of this size stands for X. None: all rows.
-    random_state : int, RandomState instance or None
+    random_state : int, RandomState instance or None, default=None
         Same number, same bits.
     n_jobs : int, optional
-        Threads; the result does not depend on it.
+        Threads; None is 1. The result does not depend on it.
 
     Returns
     -------
     KChoice
+        Gaps and their standard errors, and the K that ``rule`` chooses.
 
     Notes
     -----
     R's ``cluster::clusGap(d.power = 2)`` halves W, so its ``logW`` and ``E.logW`` are smaller by
     log 2; gaps and errors are the same (its ``spaceH0`` "original" is our "box", "scaledPCA" our
     "pca"). Its default ``d.power = 1`` is another statistic.
+
+    References
+    ----------
+    R. Tibshirani, G. Walther, T. Hastie (2001). Estimating the number of clusters in a data set via
+    the gap statistic. Journal of the Royal Statistical Society B 63, 411-423.
 
     Examples
     --------

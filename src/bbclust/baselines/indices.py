@@ -33,11 +33,17 @@ def silhouette(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> KChoice:
-    """Mean silhouette of k-means partitions (Rousseeuw 1987); the largest wins.
+    r"""Mean silhouette of k-means partitions (Rousseeuw 1987); the largest wins.
+
+    .. math:: \frac 1 n \sum_i \frac{b_i - a_i}{\max(a_i, b_i)},
+
+    with a the mean distance of a row to the others of its cluster, and b the smallest mean distance
+    to the rows of another cluster.
 
     Parameters
     ----------
     X : array-like or data frame of shape (n, d)
+        The rows, used as they are.
     k_values : iterable of ints, default=range(2, 11)
         K = 1 has no silhouette. K's above the number of distinct rows are left out.
     partitions : mapping from K to labels of shape (n,), optional
@@ -45,14 +51,20 @@ def silhouette(
     sample_size : int or None, default=4000
         With more rows, the silhouettes of a fixed random sample of this size among themselves;
         the partition is still that of all rows. None: all rows, at a cost of n x n.
-    random_state : int, RandomState instance or None
+    random_state : int, RandomState instance or None, default=None
         Same number, same bits.
     n_jobs : int, optional
-        Threads of k-means; the result does not depend on it.
+        Threads of k-means; None is 1. The result does not depend on it.
 
     Returns
     -------
     KChoice
+        The silhouette of each K that could be scored, and the best of them.
+
+    References
+    ----------
+    P. J. Rousseeuw (1987). Silhouettes: a graphical aid to the interpretation and validation of
+    cluster analysis. Journal of Computational and Applied Mathematics 20, 53-65.
 
     Examples
     --------
@@ -73,9 +85,27 @@ def calinski_harabasz(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> KChoice:
-    """Variance ratio of k-means partitions (Calinski & Harabasz 1974); the largest wins.
+    r"""Variance ratio of k-means partitions (Calinski & Harabasz 1974); the largest wins.
 
-    Parameters and result are those of :func:`silhouette`; every row is read.
+    .. math:: \frac{B_K / (K - 1)}{W_K / (n - K)},
+
+    with W the sum of squared distances of rows to the means of their clusters, and B that of these
+    means, counted once per row, to the mean of all rows.
+
+    Parameters
+    ----------
+    X, k_values, partitions, random_state, n_jobs
+        As of :func:`bbclust.baselines.silhouette`; every row is read.
+
+    Returns
+    -------
+    KChoice
+        The index of each K that could be scored, and the best of them.
+
+    References
+    ----------
+    T. Calinski, J. Harabasz (1974). A dendrite method for cluster analysis. Communications in
+    Statistics 3, 1-27.
 
     Examples
     --------
@@ -95,9 +125,26 @@ def davies_bouldin(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> KChoice:
-    """Mean likeness of each cluster to its nearest (Davies & Bouldin 1979); the smallest wins.
+    r"""Mean likeness of each cluster to its nearest (Davies & Bouldin 1979); the smallest wins.
 
-    Parameters and result are those of :func:`silhouette`; every row is read.
+    .. math:: \frac 1 K \sum_k \max_{l \ne k} \frac{s_k + s_l}{\lVert c_k - c_l \rVert},
+
+    with s the mean distance of the rows of a cluster to its mean c.
+
+    Parameters
+    ----------
+    X, k_values, partitions, random_state, n_jobs
+        As of :func:`bbclust.baselines.silhouette`; every row is read.
+
+    Returns
+    -------
+    KChoice
+        The index of each K that could be scored, and the best of them.
+
+    References
+    ----------
+    D. L. Davies, D. W. Bouldin (1979). A cluster separation measure. IEEE Transactions on Pattern
+    Analysis and Machine Intelligence 1, 224-227.
 
     Examples
     --------

@@ -39,31 +39,46 @@ def mixture_bic(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> KChoice:
-    """BIC of Gaussian mixtures (scikit-learn's ``GaussianMixture``); the smallest wins.
+    r"""BIC of Gaussian mixtures (scikit-learn's ``GaussianMixture``); the smallest wins.
+
+    .. math:: -2 \log L_K + p_K \log n,
+
+    with L the likelihood of a mixture of K components and p the number of its parameters.
 
     Parameters
     ----------
     X : array-like or data frame of shape (n, d)
+        The rows, used as they are.
     k_values : iterable of ints, default=range(1, 11)
+        K's above the number of distinct rows are left out.
     covariance_type : {"tied", "full", "diag", "spherical"}, default="tied"
+        One covariance for all components, one for each, variances of columns, or one variance.
     partitions : mapping from K to labels of shape (n,), optional
         Partitions that the EM algorithm starts from, instead of the best of 30 k-means runs.
         Not used when the rows are sampled.
     sample_size : int or None, default=4000
         With more rows, a fixed random sample of this size stands for X. None: all rows.
-    random_state : int, RandomState instance or None
+    random_state : int, RandomState instance or None, default=None
         Same number, same bits.
     n_jobs : int, optional
-        Threads of k-means; the result does not depend on it.
+        Threads of k-means; None is 1. The result does not depend on it.
 
     Returns
     -------
     KChoice
+        The BIC of each K that could be scored, and the best of them.
 
     Notes
     -----
     ``reg_covar`` is a millionth of the mean variance of the features (scikit-learn's is absolute),
     so that the choice does not depend on the unit of measurement.
+
+    References
+    ----------
+    G. Schwarz (1978). Estimating the dimension of a model. Annals of Statistics 6, 461-464.
+
+    C. Fraley, A. E. Raftery (2002). Model-based clustering, discriminant analysis, and density
+    estimation. Journal of the American Statistical Association 97, 611-631.
 
     Examples
     --------

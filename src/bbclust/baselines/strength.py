@@ -38,7 +38,12 @@ def prediction_strength(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> KChoice:
-    """Prediction strength of k-means (Tibshirani & Walther 2005).
+    r"""Prediction strength of k-means (Tibshirani & Walther 2005).
+
+    .. math:: \min_k \frac{1}{n_k (n_k - 1)} \sum_{i \ne j \in C_k} I\{\ell(x_i) = \ell(x_j)\},
+
+    where :math:`C_k` are the clusters of one half of the rows, and :math:`\ell` is the nearest
+    centre of the other half.
 
     The rows are split in halves. Both are clustered, and the centres of one half classify the rows
     of the other: the strength is the share of pairs of one cluster that stay together, in the
@@ -48,17 +53,19 @@ def prediction_strength(
     Parameters
     ----------
     X : array-like or data frame of shape (n, d)
+        The rows, used as they are.
     k_values : iterable of ints, default=range(2, 11)
         K = 1 is added. K's above the number of distinct rows of some half are left out.
     n_splits : int, default=50
+        Ways in which the rows are split in halves.
     threshold : float in (0, 1], default=0.8
         Tibshirani & Walther recommend 0.8 to 0.9.
     sample_size : int or None, default=2000
         With more rows, a fixed random sample of this size stands for X. None: all rows.
-    random_state : int, RandomState instance or None
+    random_state : int, RandomState instance or None, default=None
         Same number, same bits.
     n_jobs : int, optional
-        Threads; the result does not depend on it.
+        Threads; None is 1. The result does not depend on it.
 
     Returns
     -------
@@ -68,6 +75,11 @@ def prediction_strength(
     Notes
     -----
     As R's ``fpc::prediction.strength``, a cluster of one row has strength one.
+
+    References
+    ----------
+    R. Tibshirani, G. Walther (2005). Cluster validation by prediction strength. Journal of
+    Computational and Graphical Statistics 14, 511-528.
 
     Examples
     --------

@@ -40,11 +40,26 @@ class KChoice:
     k_values : tuple of ints
         The K's that could be scored, in increasing order.
     scores : ndarray of shape (len(k_values),)
+        What the method says of each.
     errors : ndarray of shape (len(k_values),), or None
         Standard errors, where the method has them.
     best_k : int
         The K it chooses; 1 only if the method can say so.
     larger_is_better : bool
+        Whether a large score speaks for a K.
+
+    Examples
+    --------
+    >>> from bbclust.baselines import silhouette
+    >>> from bbclust.datasets import load_iris
+    >>> choice = silhouette(load_iris().data, range(2, 5), random_state=0)
+    >>> for k, score in zip(choice.k_values, choice.scores):
+    ...     print(k, round(score, 2))
+    2 0.68
+    3 0.55
+    4 0.5
+    >>> choice.best_k, choice.larger_is_better
+    (2, True)
     """
 
     name: str

@@ -135,7 +135,31 @@ votes, clusterer, n_init, max_iter, tol, missing, trim, mc_tol, callbacks, rando
     performance_report : str or path, optional
         An HTML file into which Dask writes what the cluster did, and when.
     n_jobs : int, optional
-        Threads for what this process does; workers have their own.
+        Threads for what this process does, None is 1; workers have their own.
+
+    Examples
+    --------
+    A table in three partitions, and a cluster of one worker in this process:
+
+    >>> import os, tempfile
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from bbclust.dask import DaskBBC
+    >>> from bbclust.datasets import load_iris
+    >>> X = da.from_array(load_iris().data, chunks=(50, 4))
+    >>> here = {"n_workers": 1, "processes": False, "dashboard_address": ":0"}
+    >>> with Client(**here) as client, tempfile.TemporaryDirectory() as folder:
+    ...     model = DaskBBC(3, n_replicas=20, client=client, random_state=0).fit(X)
+    ...     model = model.add_replicas(20)
+    ...     print(model.n_replicas_, model.labels_[:5].compute())
+    ...     print(model.predict(X).numblocks, model.predict(load_iris().data)[:5])
+    ...     print(model.predict_proba(X).shape, model.transform(X).shape)
+    ...     model.write_memberships(os.path.join(folder, "memberships"))
+    ...     print(len(os.listdir(os.path.join(folder, "memberships"))), "files")
+    40 [1 1 1 1 1]
+    (3,) [1 1 1 1 1]
+    (150, 3) (150, 3)
+    3 files
     """
 
     def __init__(
@@ -205,11 +229,12 @@ votes, clusterer, n_init, max_iter, tol, missing, trim, mc_tol, callbacks, rando
         X : array-like, data frame, Dask array or Dask data frame of shape (n, d)
             A table in memory or in partitions, whose lengths may be unknown.
         y, sample_weight, reference_labels
-            As those of :class:`~bbclust.BBC`.
+            As those of :meth:`bbclust.BBC.fit`; partitioned tables take neither of the last two.
 
         Returns
         -------
         self
+            The model, fitted.
         """
         if not is_dask_collection(X):
             super().fit(X, y, sample_weight, reference_labels)
@@ -232,6 +257,7 @@ votes, clusterer, n_init, max_iter, tol, missing, trim, mc_tol, callbacks, rando
         Returns
         -------
         self
+            The model, with all its fitted attributes anew.
         """
         check_is_fitted(self)
         before = self._state
@@ -311,18 +337,33 @@ votes, clusterer, n_init, max_iter, tol, missing, trim, mc_tol, callbacks, rando
         self._publish_entropies(summary.result(), trace, labels, counts, np.ones(len(counts)))
 
     def predict_proba(self, X: Any) -> Any:
-        """Memberships of rows, by the votes of all replicas, shape (n, K).
+        """Memberships of rows, by the votes of all replicas.
 
-        A Dask array or data frame gives a Dask array, of which nothing is computed yet.
+        Parameters
+        ----------
+        X : array-like, data frame, Dask array or Dask data frame of shape (n, d)
+            Rows, with the columns of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n, K), or Dask array of which nothing is computed yet
+            A Dask array for a Dask array or data frame. Each row sums to one.
         """
         if not is_dask_collection(X):
             return super().predict_proba(X)
         return memberships_of(self._votes_on(X))
 
     def transform(self, X: Any) -> Any:
-        """Memberships of rows, by the votes of all replicas, shape (n, K).
+        """Memberships of rows, those of :meth:`predict_proba`.
 
-        A Dask array or data frame gives a Dask array, of which nothing is computed yet.
+        Parameters
+        ----------
+        X
+            As of :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n, K), or Dask array of which nothing is computed yet
         """
         return self.predict_proba(X) if is_dask_collection(X) else super().transform(X)
 
@@ -332,12 +373,14 @@ votes, clusterer, n_init, max_iter, tol, missing, trim, mc_tol, callbacks, rando
         Parameters
         ----------
         X : array-like, data frame, Dask array or Dask data frame of shape (n, d)
+            Rows, with the columns of ``fit``.
         min_confidence : float in [0, 1], optional
-            Rows whose largest membership is below it get the label -1.
+            Rows whose largest membership is below it get the label -1; none by default.
 
         Returns
         -------
         ndarray of shape (n,), or Dask array of which nothing is computed yet
+            Numbers of clusters, as in ``labels_``.
         """
         if not is_dask_collection(X):
             return super().predict(X, min_confidence)
@@ -353,12 +396,35 @@ votes, clusterer, n_init, max_iter, tol, missing, trim, mc_tol, callbacks, rando
         return votes_of(rows_of(self, X, reset=False), self._state.predictors)
 
     def replica_labels(self, X: Any) -> Iterator[npt.NDArray[np.int32]]:
-        """Labels by one replica after the other, see :meth:`bbclust.BBC.replica_labels`."""
+        """Labels by one replica after the other: what each of them thinks of rows in memory.
+
+        Parameters
+        ----------
+        X
+            As of :meth:`bbclust.BBC.replica_labels`; a Dask array or data frame is refused.
+
+        Returns
+        -------
+        iterator of ndarrays of shape (n,)
+            B of them, each made when it is asked for; -1 where a replica abstains.
+        """
         _require_rows_in_memory("replica_labels", X)
         return super().replica_labels(X)
 
     def variable_importance(self, X: Any = None) -> VariableImportance:
-        """What each variable tells, see :meth:`bbclust.BBC.variable_importance`."""
+        """What each variable tells about the clusters, in bits.
+
+        Parameters
+        ----------
+        X
+            As of :meth:`bbclust.BBC.variable_importance`; a Dask array or data frame is refused,
+            and a model of one needs rows in memory.
+
+        Returns
+        -------
+        VariableImportance
+            ``bits`` and standard errors ``se``, one per variable, and ``cluster_entropy``.
+        """
         _require_rows_in_memory("variable_importance", X)
         return super().variable_importance(X)
 
@@ -386,6 +452,7 @@ votes, clusterer, n_init, max_iter, tol, missing, trim, mc_tol, callbacks, rando
 
     @property
     def membership_se_(self) -> Any:
+        """As of :class:`~bbclust.BBC`; of a table in partitions a Dask array, shape (n, K)."""
         check_is_fitted(self)
         if isinstance(self._state, PartitionedState):
             return membership_se_of(self._state.votes)
@@ -448,7 +515,7 @@ callbacks, random_state, verbose
     performance_report : str or path, optional
         An HTML file into which Dask writes what the cluster did, and when.
     n_jobs : int, optional
-        Threads for what this process does; workers have their own.
+        Threads for what this process does, None is 1; workers have their own.
 
     Attributes
     ----------
@@ -456,6 +523,20 @@ callbacks, random_state, verbose
         Fitted with the chosen K, with ``refit``.
     others
         As those of :class:`~bbclust.KSelector`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from bbclust import BBC
+    >>> from bbclust.dask import DaskKSelector
+    >>> from bbclust.datasets import make_paper_dataset
+    >>> X = da.from_array(make_paper_dataset(1, random_state=0).data, chunks=(33, 2))
+    >>> template = BBC(n_replicas=50, n_init=2)
+    >>> with Client(n_workers=1, processes=False, dashboard_address=":0") as client:
+    ...     selector = DaskKSelector(template, k_range=(2, 3), client=client, random_state=0).fit(X)
+    ...     print(selector.best_k_, selector.predict(X).compute().shape)
+    3 (99,)
     """
 
     def __init__(
@@ -505,11 +586,12 @@ callbacks, random_state, verbose
         X : array-like, data frame, Dask array or Dask data frame of shape (n, d)
             A table in memory or in partitions, whose lengths may be unknown.
         y, sample_weight
-            As those of :class:`~bbclust.KSelector`; partitioned tables take no weights.
+            As those of :meth:`bbclust.KSelector.fit`; partitioned tables take no weights.
 
         Returns
         -------
         self
+            The selector, fitted.
         """
         if is_dask_collection(X):
             estimator = self._estimator_or_default()

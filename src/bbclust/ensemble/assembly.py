@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from bbclust.ensemble.engine_kmeans import EngineKMeans
 from bbclust.ensemble.job import Clusterer, MissingValues, Plan
-from bbclust.priors import ElicitedPrior, PreparedPrior, Prior, needs_rows, prepare_scales
+from bbclust.priors import ElicitedPrior, PreparedPrior, Prior
+from bbclust.priors.contract import needs_rows, prepare_scales
 from bbclust.priors.covariances import ClusterMoments
 from bbclust.stages.bootstrap import Resampling
 from bbclust.stages.kmeans import Partition

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bbclust.priors import PreparedPrior, check_prepared
+from bbclust.priors.contract import PreparedPrior, check_prepared
 from bbclust.stages.bootstrap import Replica, Resampling, draw_replica
 from bbclust.stages.random_streams import root_seed
 from bbclust.stages.table import Floats, Table, make_table
@@ -23,7 +23,12 @@ def proper_bayesian_bootstrap(
     n_draws: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Iterator[Replica]:
-    """Replicas of the proper Bayesian bootstrap (Algorithm 1; Muliere & Secchi 1996).
+    r"""Replicas of the proper Bayesian bootstrap (Algorithm 1; Muliere & Secchi 1996).
+
+    A replica is m points drawn from the mixture of prior and data, with Dirichlet weights:
+
+    .. math:: x_1, \dots, x_m \sim \frac{k F_0 + n F_n}{k + n}, \qquad
+              w \sim \mathrm{Dirichlet}\Big(\frac{n + k}{m}, \dots, \frac{n + k}{m}\Big).
 
     Parameters
     ----------
@@ -36,10 +41,10 @@ def proper_bayesian_bootstrap(
     prior_weight : float in [0, 1), default=0.5
         omega = k / (k + n), the share of draws that come from F0.
     n_replicas : int, default=200
-        B, the number of replicas.
+        B, the number of replicas; each is drawn when it is asked for.
     n_draws : int, optional
         m, draws per replica; the number of rows by default.
-    random_state : int, RandomState instance or None
+    random_state : int, RandomState instance or None, default=None
         Replica b depends on the seed and on b alone.
 
     Yields
@@ -52,6 +57,13 @@ def proper_bayesian_bootstrap(
     -----
     The weight of a set of probability g under ``(k F0 + n Fn) / (k + n)`` has mean g and variance
     ``g (1 - g) (m + n + k) / (m (n + k + 1))``: at k = 0 it tends to Rubin's only as m grows.
+
+    References
+    ----------
+    P. Muliere, P. Secchi (1996). Bayesian nonparametric predictive inference and bootstrap
+    techniques. Annals of the Institute of Statistical Mathematics 48, 663-673.
+
+    D. B. Rubin (1981). The Bayesian bootstrap. Annals of Statistics 9, 130-134.
 
     Examples
     --------

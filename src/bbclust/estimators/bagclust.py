@@ -214,6 +214,13 @@ class BagClust2(
     (11175,)
     >>> model.labels_[:5]
     array([1, 1, 1, 1, 1])
+
+    Other rows join the clusters that they are least dissimilar to:
+
+    >>> model.transform([[5.0, 3.4, 1.5, 0.2]])
+    array([[1., 0., 1.]])
+    >>> model.predict([[5.0, 3.4, 1.5, 0.2]])
+    array([1])
     """
 
     ensemble_: BagClust1
@@ -262,10 +269,12 @@ class BagClust2(
             Numbers without gaps. Columns are used as they are: scale them first if their units
             differ.
         y : ignored
+            There for scikit-learn's sake.
 
         Returns
         -------
         self
+            The model, fitted.
         """
         replicas = self._check_parameters()
         with check.all_or_nothing(self):
@@ -277,16 +286,37 @@ class BagClust2(
         return self
 
     def transform(self, X: Any) -> npt.NDArray[np.float64]:
-        """Mean dissimilarity of rows to the rows (landmarks) of each cluster, shape (n, K).
+        """Mean dissimilarity of rows to the rows (landmarks) of each cluster.
 
         It is by the labels of all replicas, also for the rows of ``fit``, and a row of ``fit``
         counts itself.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Rows, with the columns of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            From 0, as in all replicas together with the rows of the cluster, to 1.
         """
         check_is_fitted(self)
         return self._mean_dissimilarity(check.check_table(self, X, reset=False))
 
     def predict(self, X: Any) -> npt.NDArray[np.int64]:
-        """Cluster of the lowest mean dissimilarity, for each row, shape (n,)."""
+        """Cluster of the lowest mean dissimilarity, for each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Rows, with the columns of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Numbers of clusters, as in ``labels_``.
+        """
         return np.asarray(self.transform(X).argmin(axis=1))
 
     @property

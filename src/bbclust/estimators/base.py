@@ -53,18 +53,54 @@ class FittedEnsemble(
     """Base of the estimators: what replicas answer once they have been run."""
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Memberships of rows, by the votes of all replicas, shape (n, K).
+        """Memberships of rows, by the votes of all replicas.
 
         The name is scikit-learn's. They are shares of the votes, which tell how stable the division
         is, not probabilities of belonging to a component: see :meth:`component_probabilities`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Rows, with the columns of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Each row sums to one; columns are the clusters, by the numbers of ``labels_``.
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> model = BBC(3, random_state=0).fit(load_iris().data)
+        >>> model.predict_proba([[5.0, 3.4, 1.5, 0.2]])
+        array([[0., 1., 0.]])
         """
         return np.concatenate([self._shares(rows, votes) for rows, votes in self._vote_on(X)])
 
     def transform(self, X: Any) -> npt.NDArray[np.float64]:
-        """Memberships of rows, by the votes of all replicas, shape (n, K).
+        """Memberships of rows, by the votes of all replicas: those of :meth:`predict_proba`.
 
         For the rows of ``fit`` these may differ from ``memberships_``, where each replica votes
-        only on the rows it drew.
+        only on the rows it drew. ``set_output`` makes it a data frame, as everywhere in
+        scikit-learn.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Rows, with the columns of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> X = load_iris().data
+        >>> BBC(3, random_state=0).fit(X).transform(X).shape
+        (150, 3)
         """
         return self.predict_proba(X)
 
@@ -74,12 +110,22 @@ class FittedEnsemble(
         Parameters
         ----------
         X : array-like or data frame of shape (n, d)
+            Rows, with the columns of ``fit``.
         min_confidence : float in [0, 1], optional
-            Rows whose largest membership is below it get the label -1.
+            Rows whose largest membership is below it get the label -1; none by default.
 
         Returns
         -------
         ndarray of shape (n,)
+            Numbers of clusters, as in ``labels_``.
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> model = BBC(3, random_state=0).fit(load_iris().data)
+        >>> model.predict([[5.0, 3.4, 1.5, 0.2], [6.0, 3.0, 4.8, 1.8]], min_confidence=0.5)
+        array([1, 0])
         """
         min_confidence = check.check_confidence(min_confidence)
         parts: list[npt.NDArray[np.int64]] = []
@@ -99,6 +145,7 @@ class FittedEnsemble(
         Parameters
         ----------
         X : array-like or data frame of shape (n, d)
+            Rows, with the columns of ``fit``.
 
         Returns
         -------

@@ -61,11 +61,17 @@ class Divided(NamedTuple):
 
 
 class BBC(CallbackSupport, FittedEnsemble):
-    """Bayesian Bagged Clustering: memberships from votes of bootstrap replicas.
+    r"""Bayesian Bagged Clustering: memberships from votes of bootstrap replicas.
 
     k-means partitions the data and elicits a Gaussian-mixture prior; the proper Bayesian bootstrap
     draws replicas that mix that prior with the data; k-means clusters each replica; its labels are
-    aligned with the reference partition and counted as votes.
+    aligned with the reference partition and counted as votes:
+
+    .. math:: u_{ik} = \frac{1}{|R_i|} \sum_{b \in R_i} I\{\ell_b(x_i) = k\},
+
+    where :math:`R_i` are the replicas that vote on row i, and :math:`\ell_b` the aligned clusters
+    of replica b. Entropies are those of :func:`~bbclust.entropy` and
+    :func:`~bbclust.pairwise_entropy`.
 
     Memberships are how often the replicas agree. They tell how stable the division is: where all
     votes agree, other samples of this size would put the row on the same side of the cut. They are
@@ -136,7 +142,7 @@ class BBC(CallbackSupport, FittedEnsemble):
         to stop, the fit ends with the replicas done so far.
     n_jobs : int, optional
         Threads; None is 1, -1 all cores. The result does not depend on it.
-    random_state : int, RandomState instance or None
+    random_state : int, RandomState instance or None, default=None
         Same number, same bits.
     verbose : int, default=0
         1 prints progress.
@@ -300,9 +306,10 @@ class BBC(CallbackSupport, FittedEnsemble):
             Numbers, without NaN unless ``missing="draw"``. Columns are used as they are: scale them
             first if their units differ.
         y : ignored
+            There for scikit-learn's sake.
         sample_weight : array-like of shape (n,), optional
-            Relative weights of the rows. Rows of weight zero take no part and get memberships by
-            the replicas' centres.
+            Relative weights of the rows; equal by default. Rows of weight zero take no part and get
+            memberships by the replicas' centres.
         reference_labels : array-like of shape (n,), optional
             A partition into ``n_clusters`` to use as the reference instead of computing one: an
             existing clustering to examine. With ``clusterer``, -1 is noise.
@@ -310,6 +317,16 @@ class BBC(CallbackSupport, FittedEnsemble):
         Returns
         -------
         self
+            The model, fitted.
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> iris = load_iris()
+        >>> model = BBC(3, random_state=0).fit(iris.data, reference_labels=iris.target)
+        >>> model.labels_[[0, 60, 100]]  # named after the species
+        array([0, 1, 2])
         """
         self._check_parameters()
         with self._executor() as executor, check.all_or_nothing(self):
@@ -328,6 +345,17 @@ class BBC(CallbackSupport, FittedEnsemble):
         Returns
         -------
         self
+            The model, with all its fitted attributes anew.
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> X = load_iris().data
+        >>> model = BBC(3, n_replicas=100, random_state=0).fit(X).add_replicas(100)
+        >>> at_once = BBC(3, n_replicas=200, random_state=0).fit(X)
+        >>> model.n_replicas_, bool((model.memberships_ == at_once.memberships_).all())
+        (200, True)
         """
         before = self._rows_of_fit("add_replicas")
         n_replicas = check.check_integer("n_replicas", n_replicas, minimum=1)

@@ -71,11 +71,45 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         return self._state.record is not None
 
     def was_fitted_to(self, X: Floats) -> bool:
-        """Whether X is, to a rounding, the table that was clustered."""
+        """Whether X is, to a rounding, the table that was clustered.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+            Rows, of float32 or float64.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> from bbclust.datasets import load_iris
+        >>> X = load_iris().data
+        >>> model = BBC(3, random_state=0).fit(X)
+        >>> model.was_fitted_to(X), model.was_fitted_to(X + 1)
+        (True, False)
+        """
         return self._rows_of_fit("was_fitted_to").rows.are(X)
 
     def fit_weights(self) -> npt.NDArray[np.float64] | None:
-        """Weights of the rows of ``fit``, shape (n,); None when all count the same."""
+        """Weights of the rows of ``fit``, as the model uses them.
+
+        Returns
+        -------
+        ndarray of shape (n,), or None
+            ``sample_weight`` with a mean of one over the rows that count; rows that ``trim`` left
+            out have 0. None when all count the same.
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> X = [[0.0], [1.0], [8.0], [9.0]]
+        >>> model = BBC(2, votes="all", random_state=0).fit(X, sample_weight=[1, 1, 1, 3])
+        >>> model.fit_weights().round(2)
+        array([0.67, 0.67, 0.67, 2.  ])
+        """
         return self._rows_of_fit("fit_weights").rows.weights()
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -37,7 +37,11 @@ class FuzzyCMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     .. math:: J = \sum_i w_i \sum_k u_{ik}^m \lVert x_i - c_k \rVert^2,
               \qquad \sum_k u_{ik} = 1,
 
-    by turns over the memberships u and the centres c.
+    by turns over the memberships u and the centres c:
+
+    .. math:: u_{ik} = \Big(\sum_l \big(\lVert x_i - c_k \rVert / \lVert x_i - c_l \rVert
+              \big)^{2 / (m - 1)}\Big)^{-1}, \qquad
+              c_k = \frac{\sum_i w_i u_{ik}^m x_i}{\sum_i w_i u_{ik}^m}.
 
     Parameters
     ----------
@@ -53,7 +57,7 @@ class FuzzyCMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         Iterations at most, of each start.
     tol : float, default=1e-6
         Stops when no centre moves farther, relative to the root mean variance of the features.
-    random_state : int, RandomState instance or None
+    random_state : int, RandomState instance or None, default=None
         Same number, same bits.
 
     Attributes
@@ -61,6 +65,7 @@ class FuzzyCMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     cluster_centers_ : ndarray of shape (K, d)
         Clusters are numbered by decreasing sum of memberships.
     memberships_ : ndarray of shape (n, K)
+        u; each row sums to one.
     labels_ : ndarray of shape (n,)
         Cluster with the largest membership.
     objective_ : float
@@ -74,6 +79,13 @@ class FuzzyCMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     -----
     R's ``e1071::cmeans`` finds the same minimum; its ``withinerror`` is ``objective_ / n``.
 
+    References
+    ----------
+    J. C. Dunn (1973). A fuzzy relative of the ISODATA process and its use in detecting compact
+    well-separated clusters. Journal of Cybernetics 3, 32-57.
+
+    J. C. Bezdek (1981). Pattern Recognition with Fuzzy Objective Function Algorithms. Plenum Press.
+
     Examples
     --------
     >>> from bbclust import FuzzyCMeans
@@ -83,6 +95,12 @@ class FuzzyCMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     array([0., 1., 0.])
     >>> round(model.objective_, 3)
     60.506
+    >>> others = [[5.0, 3.4, 1.5, 0.2], [6.5, 3.0, 5.2, 2.0]]
+    >>> model.predict_proba(others).round(2)
+    array([[0.  , 1.  , 0.  ],
+           [0.16, 0.01, 0.83]])
+    >>> model.predict(others)
+    array([1, 2])
     """
 
     def __init__(
@@ -108,14 +126,18 @@ class FuzzyCMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         Parameters
         ----------
         X : array-like or data frame of shape (n, d)
+            Numbers without gaps. Columns are used as they are: scale them first if their units
+            differ.
         y : ignored
+            There for scikit-learn's sake.
         sample_weight : array-like of shape (n,), optional
-            Relative weights of the rows. Rows of weight zero take no part and get memberships by
-            the centres.
+            Relative weights of the rows; equal by default. Rows of weight zero take no part and get
+            memberships by the centres.
 
         Returns
         -------
         self
+            The model, fitted.
         """
         self._check_parameters()
         with check.all_or_nothing(self):
@@ -135,16 +157,55 @@ class FuzzyCMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         return self
 
     def predict_proba(self, X: Any) -> Array:
-        """Memberships of rows, shape (n, K)."""
+        """Memberships of rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Rows, with the columns of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Each row sums to one.
+        """
         check_is_fitted(self)
         return self._memberships(check.check_table(self, X, reset=False))
 
     def transform(self, X: Any) -> Array:
-        """Memberships of rows, shape (n, K)."""
+        """Memberships of rows, those of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Rows, with the columns of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+
+        Examples
+        --------
+        >>> from bbclust import FuzzyCMeans
+        >>> from bbclust.datasets import load_iris
+        >>> X = load_iris().data
+        >>> FuzzyCMeans(3, random_state=0).fit(X).transform(X).shape
+        (150, 3)
+        """
         return self.predict_proba(X)
 
     def predict(self, X: Any) -> npt.NDArray[np.int64]:
-        """Cluster with the largest membership, for each row."""
+        """Cluster with the largest membership, for each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Rows, with the columns of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         return np.asarray(self.predict_proba(X).argmax(axis=1))
 
     @property

@@ -26,16 +26,31 @@ def load_model(path: str | os.PathLike[str]) -> BBC:
     Parameters
     ----------
     path : str or path
+        The file.
 
     Returns
     -------
     BBC
+        Or :class:`~bbclust.BagClust1`, if one was saved.
 
     Raises
     ------
     ArchiveError
         A ValueError of ``bbclust.io.archive``, once named ``SealedFileError``: the file is damaged,
         was edited, holds something else, or was written by a newer version.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from bbclust import BBC, load_model
+    >>> from bbclust.datasets import load_iris
+    >>> model = BBC(3, random_state=0).fit(load_iris().data)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.bbc")
+    ...     model.save(path, metadata={"unit": "cm"})
+    ...     loaded = load_model(path)
+    >>> loaded.predict([[5.0, 3.4, 1.5, 0.2]]), loaded.metadata_
+    (array([1]), {'unit': 'cm'})
     """
     with prefix_errors_with(path, "model"):
         stored = read_model(path)

@@ -138,7 +138,7 @@ class DataMapDisplay:
             than two columns.
         level : float in (0, 1), default=0.95
             Share of the replicas' centres in the ellipses.
-        max_points : int, default=20,000
+        max_points : int, default=20000
             Of more rows, draw the least certain ones and a sample of the others.
         colors : sequence of K ints, optional
             Colour index of each cluster, as from :func:`~bbclust.plots.colors_across_k`.

@@ -103,7 +103,7 @@ class EntropyMapDisplay:
         columns : two names or indices, optional
             The columns to draw. By default the first two principal components if there are more
             than two columns.
-        max_points : int, default=20,000
+        max_points : int, default=20000
             Of more rows, draw the least certain ones and a sample of the others.
         ax
             See :meth:`plot`.

@@ -154,7 +154,7 @@ class PriorAndDataDisplay:
             more than two columns.
         level : float in (0, 1), default=0.95
             Share of a component of the prior in its ellipse.
-        max_points : int, default=2,000
+        max_points : int, default=2000
             Of more rows, draw a random sample.
         colors : sequence of K ints, optional
             Colour index of each cluster, as from :func:`~bbclust.plots.colors_across_k`.

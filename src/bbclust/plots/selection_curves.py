@@ -62,6 +62,7 @@ class SelectionCurvesDisplay:
     curves : mapping of arrays
         ``n_clusters``, ``prior_scale``, the measure and its ``_se``, as in ``KSelector.curves_``.
     measure : {"max_pairwise_entropy", "mean_entropy"}, default="max_pairwise_entropy"
+        Which of the two is drawn.
     best_k : int
         The chosen K.
     tied_k : iterable of int, optional
@@ -124,6 +125,7 @@ class SelectionCurvesDisplay:
         selector : KSelector
             Fitted.
         measure : {"max_pairwise_entropy", "mean_entropy"}, default="max_pairwise_entropy"
+            Which of the two is drawn.
         log, ax
             See :meth:`plot`.
 

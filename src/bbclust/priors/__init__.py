@@ -13,11 +13,7 @@ expert or an earlier model states is used as it was stated.
 from bbclust.priors.contract import (
     PreparedPrior,
     Prior,
-    check_prepared,
-    needs_rows,
-    prepare_scales,
 )
-from bbclust.priors.covariances import semidefinite_factor
 from bbclust.priors.elicited import ElicitedPrior
 from bbclust.priors.gaussian import GaussianMixture
 from bbclust.priors.kernel import KernelDensity, KernelPrior
@@ -44,9 +40,5 @@ __all__ = [
     "StorablePrior",
     "StudentMixture",
     "StudentMixturePrior",
-    "check_prepared",
-    "needs_rows",
-    "prepare_scales",
-    "semidefinite_factor",
     "stored_as",
 ]

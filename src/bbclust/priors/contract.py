@@ -21,10 +21,29 @@ class PreparedPrior(Protocol):
     - ``engine_mixture()``, for a Gaussian mixture: the arrays with which the engine draws from it
       (:class:`~bbclust.stages.bootstrap.MixtureArrays`), instead of calling ``sample``;
     - a place in model files, see :func:`~bbclust.priors.stored_as`.
+
+    Examples
+    --------
+    Whatever has ``sample`` will do, here a ring of radius ten:
+
+    >>> import numpy as np
+    >>> from bbclust import proper_bayesian_bootstrap
+    >>> class Ring:
+    ...     n_features = 2
+    ...     def sample(self, n, generator):
+    ...         angle = generator.uniform(0, 2 * np.pi, size=n)
+    ...         return 10 * np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> X = np.zeros((50, 2))
+    >>> replica = next(proper_bayesian_bootstrap(X, Ring(), random_state=0))
+    >>> np.unique(np.hypot(*replica.points.T).round(6))
+    array([ 0., 10.])
     """
 
     def sample(self, n: int, generator: np.random.Generator) -> Array:
         """Draw from F0.
+
+        It is called for every replica, in any order, perhaps by several threads or in several
+        processes: it must change nothing in the object.
 
         Parameters
         ----------
@@ -37,7 +56,9 @@ class PreparedPrior(Protocol):
         Returns
         -------
         draws : ndarray of shape (n, d)
-            Finite numbers, in the units of the data.
+            Independent draws: finite numbers, in the units of the data, and near enough that their
+            squared distances from the rows are finite too. ``fit`` refuses all else with a
+            ValueError.
         """
         ...
 
@@ -56,45 +77,57 @@ class Prior(Protocol):
       less work together;
     - ``number_clusters(reference)``, if it decides which number each cluster gets (see
       :class:`~bbclust.priors.ModelPrior`).
+
+    Examples
+    --------
+    F0 is uniform on the box that the rows fill:
+
+    >>> import numpy as np
+    >>> from bbclust import BBC
+    >>> class Box:
+    ...     def __init__(self, low, high):
+    ...         self.low, self.high = low, high
+    ...     def sample(self, n, generator):
+    ...         return generator.uniform(self.low, self.high, size=(n, len(self.low)))
+    >>> class BoxPrior:
+    ...     def prepare(self, X, reference, scale):
+    ...         return Box(X.min(axis=0), X.max(axis=0))
+    >>> X = np.array([[0.0, 5.0], [1.0, 6.0], [8.0, 1.0], [9.0, 0.0]])
+    >>> BBC(2, prior=BoxPrior(), votes="all", random_state=0).fit(X).prior_.high
+    array([9., 6.])
     """
 
     def prepare(self, X: Floats, reference: Partition, scale: float) -> PreparedPrior:
-        """Make F0, once per fit.
+        """Make F0 from the data, before any replica is drawn.
+
+        :class:`~bbclust.BBC` calls it once in a fit, :class:`~bbclust.KSelector` for every K and
+        every scale. The result must depend on the arguments alone and not on global random
+        numbers: the same data and seed must give the same F0 wherever it is made. Nothing of the
+        arguments may be changed, and the prior itself not either, which other fits share.
 
         Parameters
         ----------
         X : ndarray of shape (n, d)
-            Rows of positive weight that are in a cluster, float32 or float64.
+            The rows that F0 may be read off, float32 or float64, in the units of the data: those of
+            positive weight that are in a cluster, without outliers that ``trim`` leaves out. What
+            they miss under ``missing="draw"`` is filled. With ``needs_rows = False`` it may instead
+            be :class:`~bbclust.priors.covariances.ClusterMoments`: ``shape``, ``sizes`` of shape
+            (K,) and ``covariances`` of shape (K, d, d).
         reference : Partition
-            Their partition into K clusters: ``labels`` (n,), ``centers`` (K, d), ``shares`` (K,)
-            of the total weight, and ``weights`` (n,) of the rows with mean one, None when equal.
-            None when there is no partition, in
-            :func:`~bbclust.proper_bayesian_bootstrap`.
+            The partition of X into K clusters: ``labels`` of shape (n,), ``centers`` of shape
+            (K, d), ``shares`` of shape (K,), of the total weight, and ``weights`` of shape (n,), of
+            the rows and with mean one, or None when all are equal. ``reference`` is None where
+            there is no partition, in :func:`~bbclust.proper_bayesian_bootstrap`.
         scale : float
-            s, which multiplies the covariances that are read off the data.
+            s (``prior_scale``), positive. It should multiply the covariances that are read off the
+            data, and nothing that was stated by an expert.
 
         Returns
         -------
         prepared : PreparedPrior
-            Published as ``prior_``. It may be the prior itself.
-
-        Examples
-        --------
-        F0 is uniform on the box that the rows fill:
-
-        >>> import numpy as np
-        >>> from bbclust import BBC
-        >>> class Box:
-        ...     def __init__(self, low, high):
-        ...         self.low, self.high = low, high
-        ...     def sample(self, n, generator):
-        ...         return generator.uniform(self.low, self.high, size=(n, len(self.low)))
-        >>> class BoxPrior:
-        ...     def prepare(self, X, reference, scale):
-        ...         return Box(X.min(axis=0), X.max(axis=0))
-        >>> X = np.array([[0.0, 5.0], [1.0, 6.0], [8.0, 1.0], [9.0, 0.0]])
-        >>> BBC(2, prior=BoxPrior(), votes="all", random_state=0).fit(X).prior_.high
-        array([9., 6.])
+            Something with ``sample(n, generator)`` that gives draws of d features. It is published
+            as ``prior_`` and used by all replicas; it may be the prior itself. To be sent to a Dask
+            cluster it must be possible to pickle it.
         """
         ...
 

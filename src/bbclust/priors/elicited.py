@@ -13,7 +13,9 @@ from bbclust.validation import check_choice
 
 
 class ElicitedPrior:
-    """Gaussian mixture read off the reference partition (Algorithm 3, steps 3 to 6).
+    r"""Gaussian mixture read off the reference partition (Algorithm 3, steps 3 to 6).
+
+    .. math:: F_0 = \sum_j \frac{n_j}{n}\, N(c_j, s\, C_j)
 
     Component j has weight n_j / n, the centre of cluster j as its mean, and ``scale`` times the
     covariance of cluster j (divided by n_j, so that a row of weight two counts as two rows and a
@@ -31,6 +33,11 @@ class ElicitedPrior:
           cluster of one point gets it too.
 
         All but "empirical" need d x d numbers per cluster.
+
+    References
+    ----------
+    Y. Chen, A. Wiesel, Y. C. Eldar, A. O. Hero (2010). Shrinkage algorithms for MMSE covariance
+    estimation. IEEE Transactions on Signal Processing 58, 5016-5029, for "shrunk".
 
     Examples
     --------
@@ -59,7 +66,18 @@ class ElicitedPrior:
     def prepare(
         self, X: Floats | ClusterMoments, reference: Partition | None, scale: float
     ) -> GaussianMixture:
-        """Elicit F0 from the partition of the rows of X."""
+        """Elicit F0 from the partition of the rows of X.
+
+        Parameters
+        ----------
+        X, reference, scale
+            As of :meth:`bbclust.priors.Prior.prepare`.
+
+        Returns
+        -------
+        GaussianMixture
+            Component j belongs to cluster j.
+        """
         reference = require_partition(self, reference)
         factors = cluster_factors(X, reference, self.covariance)
         return GaussianMixture(reference.shares, reference.centers, factors).scaled(scale)
@@ -67,6 +85,19 @@ class ElicitedPrior:
     def prepare_scales(
         self, X: Floats | ClusterMoments, reference: Partition | None, scales: Sequence[float]
     ) -> list[GaussianMixture]:
-        """F0 at several scales, elicited once."""
+        """F0 at several scales, elicited once.
+
+        Parameters
+        ----------
+        X, reference
+            As of :meth:`prepare`.
+        scales : sequence of float
+            Values of s.
+
+        Returns
+        -------
+        list of GaussianMixture
+            One for each scale.
+        """
         elicited = self.prepare(X, reference, 1.0)
         return [elicited.scaled(scale) for scale in scales]

@@ -22,16 +22,43 @@ MAX_LISTED = 10  # components or columns that descriptions spell out
 @stored_as("GaussianMixture")
 @dataclass(frozen=True)
 class GaussianMixture:
-    """A mixture of Gaussians, any of which may be singular.
+    r"""A mixture of Gaussians, any of which may be singular.
+
+    .. math:: F_0 = \sum_j p_j\, N(\mu_j, A_j' A_j)
 
     Attributes
     ----------
     weights : ndarray of shape (components,)
+        p, positive numbers with sum one.
     means : ndarray of shape (components, d)
+        In the units of the data.
     factors : tuple of ndarrays of shape (rank, d)
-        ``factors[j].T @ factors[j]`` is the covariance of component j. A cluster of fewer points
-        than features is described by its points, so the prior never needs more memory than the
-        data; a point mass has rank zero.
+        A, one per component: ``factors[j].T @ factors[j]`` is the covariance of component j. A
+        cluster of fewer points than features is described by its points, so the prior never needs
+        more memory than the data; a point mass has rank zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bbclust.priors import GaussianMixture
+    >>> mixture = GaussianMixture(
+    ...     weights=np.array([0.25, 0.75]),
+    ...     means=np.array([[0.0, 0.0], [9.0, 9.0]]),
+    ...     factors=(np.eye(2), 0.5 * np.eye(2)),
+    ... )
+    >>> print(mixture.describe())
+    Gaussian mixture, 2 components in 2 dimensions
+      0: weight 0.25, mean (0, 0), standard deviations (1, 1)
+      1: weight 0.75, mean (9, 9), standard deviations (0.5, 0.5)
+    >>> mixture.sample(1000, np.random.default_rng(0)).mean(axis=0).round()
+    array([7., 7.])
+    >>> mixture.logpdf([[0, 0], [9, 9]]).round(2)
+    array([-3.22, -0.74])
+    >>> print(mixture.describe_components("sd").splitlines()[2])
+      1: weight 0.75, mean (9, 9), sd (0.5, 0.5)
+    >>> mixture.scaled(4.0).standard_deviations
+    array([[2., 2.],
+           [1., 1.]])
     """
 
     weights: Array
@@ -40,6 +67,7 @@ class GaussianMixture:
 
     @property
     def n_features(self) -> int:
+        """d, the number of columns."""
         return int(self.means.shape[1])
 
     @property
@@ -54,16 +82,17 @@ class GaussianMixture:
 
     @cached_property
     def cumulative_weights(self) -> Array:
+        """Sums of the weights up to each component, shape (components,); the last is one."""
         return np.cumsum(self.weights) / np.sum(self.weights)
 
     @cached_property
     def factor_rows(self) -> Array:
-        """All factors, one below the other."""
+        """All factors, one below the other, shape (sum of ranks, d)."""
         return np.concatenate(self.factors)
 
     @cached_property
     def factor_offsets(self) -> npt.NDArray[np.int64]:
-        """First row of each factor in ``factor_rows``, and the end of the last."""
+        """First row of each factor in ``factor_rows``, and the end; shape (components + 1,)."""
         return np.cumsum([0] + [len(factor) for factor in self.factors], dtype=np.int64)
 
     @cached_property
@@ -73,7 +102,13 @@ class GaussianMixture:
         return largest * float(np.sqrt(self.n_features))
 
     def engine_mixture(self) -> MixtureArrays:
-        """The mixture as the engine draws from it."""
+        """The mixture as the engine draws from it, instead of calling :meth:`sample`.
+
+        Returns
+        -------
+        MixtureArrays
+            See :class:`bbclust.stages.bootstrap.MixtureArrays`.
+        """
         return MixtureArrays(
             self.cumulative_weights,
             self.means,
@@ -83,7 +118,12 @@ class GaussianMixture:
         )
 
     def to_plain_data(self) -> PlainData:
-        """Weights, means, and all factors one below the other."""
+        """Weights, means, and all factors one below the other, for model files.
+
+        Returns
+        -------
+        PlainData
+        """
         arrays = {
             "weights": self.weights,
             "means": self.means,
@@ -94,7 +134,17 @@ class GaussianMixture:
 
     @classmethod
     def from_plain_data(cls, data: PlainData, n_features: int) -> GaussianMixture:
-        """The mixture that a file describes."""
+        """The mixture that a file describes; ValueError if it is an impossible one.
+
+        Parameters
+        ----------
+        data, n_features
+            As of :meth:`bbclust.priors.StorablePrior.from_plain_data`.
+
+        Returns
+        -------
+        GaussianMixture
+        """
         means = data.array("means", "<f8", (None, n_features))
         rows = data.array("factor_rows", "<f8", (None, n_features))
         require(len(means) > 0, "its prior has no component")
@@ -111,30 +161,84 @@ class GaussianMixture:
         return GaussianMixture(weights, means, tuple(np.split(rows, offsets[1:-1])))
 
     def scaled(self, scale: float) -> GaussianMixture:
-        """The mixture with covariances multiplied by ``scale``."""
+        """The mixture with other covariances.
+
+        Parameters
+        ----------
+        scale : float
+            Positive; multiplies all covariances.
+
+        Returns
+        -------
+        GaussianMixture
+        """
         factors = tuple(np.sqrt(scale) * factor for factor in self.factors)
         return GaussianMixture(self.weights, self.means, factors)
 
     def sample(self, n: int, generator: np.random.Generator) -> Array:
-        """n draws, shape (n, d)."""
+        """n draws.
+
+        Parameters
+        ----------
+        n, generator
+            As of :meth:`bbclust.priors.PreparedPrior.sample`.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+        """
         centers, noise = self.sample_parts(n, generator)
         return centers + noise
 
     def sample_parts(self, n: int, generator: np.random.Generator) -> tuple[Array, Array]:
-        """Means of the components of n draws, and the deviations from them; (n, d) each."""
+        """n draws in two parts, for mixtures whose deviations are stretched.
+
+        Parameters
+        ----------
+        n, generator
+            As of :meth:`sample`.
+
+        Returns
+        -------
+        means, deviations : ndarrays of shape (n, d)
+            Mean of the component that each draw is of, and the deviation from it.
+        """
         components = generator.choice(len(self.weights), size=n, p=self.weights)
         normals = generator.standard_normal((n, self.n_features))
         return self.means[components], spread_noise(normals, components, self.factors)
 
     def logpdf(self, X: Floats) -> Array:
-        """Log density of rows, shape (n,).
+        """Log density of points.
 
         Singular components count on their supports alone, see :mod:`bbclust.priors.density`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Points, in the units of the data.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Natural logarithms; -inf where there is no density.
         """
         return self.log_density(X, log_gaussian)
 
     def log_density(self, X: Floats, radial: RadialDensity) -> Array:
-        """Log density of the mixture whose components have another radial profile."""
+        """Log density of the mixture whose components have another radial profile.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Points, in the units of the data.
+        radial : callable
+            ``radial(squares, rank)``: log density of a component of covariance one and so many
+            dimensions, at squared distances from its mean.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         points: Array = np.asarray(X, dtype=np.float64)
         terms = []
         for weight, mean, factor in zip(self.weights, self.means, self.factors, strict=True):
@@ -148,11 +252,26 @@ class GaussianMixture:
         return add_by_rank(terms)
 
     def describe(self) -> str:
-        """The mixture in words."""
+        """The mixture in words: a line in all, and one for each component.
+
+        Returns
+        -------
+        str
+        """
         return f"Gaussian mixture, {self.describe_components()}"
 
     def describe_components(self, spread: str = "standard deviations") -> str:
-        """Number and size of the components, and a line for each."""
+        """Number and size of the components, and a line for each.
+
+        Parameters
+        ----------
+        spread : str, default="standard deviations"
+            What the roots of the diagonals of ``covariances`` are called.
+
+        Returns
+        -------
+        str
+        """
         count = len(self.weights)
         lines = [f"{count} component{'s'[: count != 1]} in {self.n_features} dimensions"]
         rows = zip(self.weights, self.means, self.standard_deviations, strict=True)

@@ -16,12 +16,14 @@ from bbclust.stages.table import Array, Floats
 
 
 class MixturePrior:
-    """Gaussian mixture given by an expert, for all clusters or for some.
+    r"""Gaussian mixture given by an expert, for all clusters or for some.
+
+    .. math:: F_0 = \sum_j p_j\, N(\mu_j, C_j)
 
     Parameters
     ----------
     weights : array-like of shape (components,)
-        Positive; rescaled to sum one.
+        p, positive; rescaled to sum one.
     means : array-like of shape (components, d)
         In the units of the data.
     covariances : array-like of shape (components, d, d)
@@ -76,7 +78,17 @@ class MixturePrior:
     def prepare(
         self, X: Floats | ClusterMoments, reference: Partition | None, scale: float
     ) -> GaussianMixture:
-        """The mixture as it was given; the scale acts on elicited components alone."""
+        """The mixture as it was given; the scale acts on elicited components alone.
+
+        Parameters
+        ----------
+        X, reference, scale
+            As of :meth:`bbclust.priors.Prior.prepare`.
+
+        Returns
+        -------
+        GaussianMixture
+        """
         stated = Components(self.weights, self.means, self.covariances).mixture()
         if self.others is None:
             return stated

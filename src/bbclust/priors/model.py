@@ -31,12 +31,25 @@ class CarriedMixture(GaussianMixture):
 
     Attributes
     ----------
-    matched : dict
+    weights, means, factors
+        As of :class:`GaussianMixture`.
+    matched : dict of int to int, optional
         Cluster of the earlier model that each cluster continues.
-    new_clusters : tuple of int
+    new_clusters : tuple of int, default=()
         Clusters that continue none; their components are elicited from the data.
-    vanished_clusters : tuple of int
+    vanished_clusters : tuple of int, default=()
         Clusters of the earlier model that no cluster continues.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bbclust import BBC
+    >>> from bbclust.priors import ModelPrior
+    >>> X = np.random.default_rng(0).normal(size=(100, 1)) + 9 * (np.arange(100) % 2)[:, None]
+    >>> monday = BBC(2, random_state=0).fit(X)
+    >>> carried = BBC(2, prior=ModelPrior(monday), random_state=0).fit(X).prior_
+    >>> carried.describe().splitlines()[-3:]
+    ['Carried over: 0 from 0, 1 from 1', 'New: none', 'Vanished: none']
     """
 
     matched: dict[int, int] = field(default_factory=dict)
@@ -45,7 +58,7 @@ class CarriedMixture(GaussianMixture):
 
     @property
     def notice(self) -> str | None:
-        """What should not go unnoticed, as a sentence."""
+        """New and vanished clusters in a sentence, which ``fit`` shows as a warning; else None."""
         parts = []
         if self.new_clusters:
             are = "is" if len(self.new_clusters) == 1 else "are"
@@ -61,7 +74,12 @@ class CarriedMixture(GaussianMixture):
         return f"{sentence[0].upper()}{sentence[1:]}: see prior_.describe()."
 
     def to_plain_data(self) -> PlainData:
-        """The mixture, and what became of the earlier clusters."""
+        """The mixture, and what became of the earlier clusters, for model files.
+
+        Returns
+        -------
+        PlainData
+        """
         details = {
             "matched": [[int(new), int(old)] for new, old in self.matched.items()],
             "new_clusters": [int(k) for k in self.new_clusters],
@@ -71,7 +89,17 @@ class CarriedMixture(GaussianMixture):
 
     @classmethod
     def from_plain_data(cls, data: PlainData, n_features: int) -> CarriedMixture:
-        """The mixture that a file describes."""
+        """The mixture that a file describes; ValueError if it is an impossible one.
+
+        Parameters
+        ----------
+        data, n_features
+            As of :meth:`bbclust.priors.StorablePrior.from_plain_data`.
+
+        Returns
+        -------
+        CarriedMixture
+        """
         core = super().from_plain_data(data, n_features)
         matched = data.details["matched"]
         require(isinstance(matched, list), _IMPOSSIBLE)
@@ -87,7 +115,12 @@ class CarriedMixture(GaussianMixture):
         )
 
     def describe(self) -> str:
-        """The mixture in words, and what became of the earlier clusters."""
+        """The mixture in words, and what became of the earlier clusters.
+
+        Returns
+        -------
+        str
+        """
         kept = [f"{k} from {old}" for k, old in sorted(self.matched.items())]
         lines = [
             f"Earlier model, {self.describe_components()}",
@@ -184,7 +217,18 @@ class ModelPrior:
         return f"ModelPrior({clusters} clusters, {d} features)"
 
     def number_clusters(self, reference: Partition) -> npt.NDArray[np.int64]:
-        """Present number of the cluster that gets number 0, 1, ... of the earlier model."""
+        """Which cluster gets which number, so that clusters keep those of the earlier model.
+
+        Parameters
+        ----------
+        reference : Partition
+            Clusters numbered by decreasing size, as of :meth:`bbclust.priors.Prior.prepare`.
+
+        Returns
+        -------
+        ndarray of shape (K,)
+            Present number of the cluster that gets number 0, 1, and so on.
+        """
         check_features(self.mixture.n_features, reference.centers.shape[1])
         pairs = pairs_within_spread(reference.centers, self.mixture)
         return _order(pairs, reference.n_clusters)
@@ -192,7 +236,17 @@ class ModelPrior:
     def prepare(
         self, X: Floats | ClusterMoments, reference: Partition | None, scale: float
     ) -> GaussianMixture:
-        """The earlier components, in the order of the clusters; all of them without a reference."""
+        """The earlier components, in the order of the clusters; all of them without a reference.
+
+        Parameters
+        ----------
+        X, reference, scale
+            As of :meth:`bbclust.priors.Prior.prepare`.
+
+        Returns
+        -------
+        CarriedMixture, or GaussianMixture without a reference
+        """
         if reference is None:
             return self.mixture
         check_features(self.mixture.n_features, X.shape[1])

@@ -14,16 +14,49 @@ from bbclust.stages.table import Array, Floats
 
 @dataclass(frozen=True)
 class SampledFunction:
-    """A function ``function(n, generator)`` that gives n draws, shape (n, d)."""
+    """A function as a prior that is ready to be sampled.
+
+    Attributes
+    ----------
+    function : callable
+        ``function(n, generator)`` gives n draws, shape (n, d).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bbclust.priors import SamplerPrior
+    >>> def exponential(n, generator):
+    ...     return generator.exponential(size=(n, 2))
+    >>> drawn = SamplerPrior(exponential).prepare(None, None, 1.0)
+    >>> drawn.sample(3, np.random.default_rng(0)).shape
+    (3, 2)
+    >>> drawn.describe()
+    'Draws of the function exponential'
+    """
 
     function: Callable[[int, np.random.Generator], Any]
 
     def sample(self, n: int, generator: np.random.Generator) -> Array:
-        """n draws, shape (n, d)."""
+        """n draws.
+
+        Parameters
+        ----------
+        n, generator
+            As of :meth:`bbclust.priors.PreparedPrior.sample`.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+        """
         return np.asarray(self.function(n, generator), dtype=np.float64)
 
     def describe(self) -> str:
-        """The function's name."""
+        """The function's name.
+
+        Returns
+        -------
+        str
+        """
         name = getattr(self.function, "__qualname__", repr(self.function))
         return f"Draws of the function {name}"
 
@@ -36,6 +69,19 @@ class SampledDistribution:
     ----------
     distributions : tuple of frozen distributions
         Univariate ones, one per column; or a single one of any dimension.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import stats
+    >>> from bbclust.priors import SamplerPrior
+    >>> drawn = SamplerPrior([stats.norm(0, 1), stats.gamma(2)]).prepare(None, None, 1.0)
+    >>> drawn.n_features, drawn.sample(3, np.random.default_rng(0)).shape
+    (2, (3, 2))
+    >>> drawn.logpdf([[0.0, 1.0]]).round(2)
+    array([-1.92])
+    >>> drawn.describe()
+    'Distribution of scipy: norm(0, 1), gamma(2)'
     """
 
     distributions: tuple[Any, ...]
@@ -49,7 +95,17 @@ class SampledDistribution:
         return int(known) if isinstance(known, (int, np.integer)) else None
 
     def sample(self, n: int, generator: np.random.Generator) -> Array:
-        """n draws, shape (n, d)."""
+        """n draws.
+
+        Parameters
+        ----------
+        n, generator
+            As of :meth:`bbclust.priors.PreparedPrior.sample`.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+        """
         if n == 0:
             return np.zeros((0, self.n_features or self.sample(1, generator).shape[1]))
         columns = [
@@ -60,7 +116,18 @@ class SampledDistribution:
         return np.concatenate(columns, axis=1).astype(np.float64)
 
     def logpdf(self, X: Floats) -> Array:
-        """Log density of rows, shape (n,)."""
+        """Log density of points; TypeError if a distribution has none.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Points, in the units of the data.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Natural logarithms; -inf where there is no density.
+        """
         X = np.asarray(X, dtype=np.float64)
         for distribution in self.distributions:
             if not callable(getattr(distribution, "logpdf", None)):
@@ -75,7 +142,12 @@ class SampledDistribution:
         return len(self.distributions) == 1 and not _is_univariate(self.distributions[0])
 
     def describe(self) -> str:
-        """The names of the distributions."""
+        """The names of the distributions.
+
+        Returns
+        -------
+        str
+        """
         names = ", ".join(_name(one) for one in self.distributions[:10])
         more = ", ..." if len(self.distributions) > 10 else ""
         return f"Distribution of scipy: {names}{more}"
@@ -134,7 +206,17 @@ class SamplerPrior:
     def prepare(
         self, X: Floats, reference: Partition | None, scale: float
     ) -> SampledFunction | SampledDistribution:
-        """The distribution as it was given: neither the data nor the scale acts on it."""
+        """The distribution as it was given: neither the data nor the scale acts on it.
+
+        Parameters
+        ----------
+        X, reference, scale
+            As of :meth:`bbclust.priors.Prior.prepare`.
+
+        Returns
+        -------
+        SampledFunction or SampledDistribution
+        """
         return self._prepared
 
 

@@ -21,17 +21,51 @@ class PlainData(NamedTuple):
 
     Attributes
     ----------
-    arrays : dict of ndarrays
+    arrays : dict of str to ndarray
         Of float64, float32, int64, int32 or bool.
     details : dict
         What else there is, as JSON can hold it; "kind" is taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bbclust.priors import PlainData
+    >>> data = PlainData({"corner": np.array([1.0, 2.0])}, {"edge": 0.5})
+    >>> data.array("corner", "<f8", (2,))
+    array([1., 2.])
+    >>> data.array("corner", "<f8", (3,))
+    Traceback (most recent call last):
+        ...
+    ValueError: an array has shape (2,), not (3,)
     """
 
     arrays: dict[str, npt.NDArray[Any]]
     details: dict[str, Any]
 
     def array(self, name: str, dtype: str, shape: tuple[int | None, ...]) -> npt.NDArray[Any]:
-        """One of the arrays, checked: its type, its shape (None: any length), finite numbers."""
+        """One of the arrays, if it is what it should be.
+
+        Parameters
+        ----------
+        name : str
+            Its name in ``arrays``.
+        dtype : str
+            The type it must have, such as "<f8" for float64.
+        shape : tuple of int or None
+            The shape it must have; None is any length.
+
+        Returns
+        -------
+        ndarray of shape ``shape``
+            Finite numbers.
+
+        Raises
+        ------
+        KeyError
+            If there is no such array.
+        ValueError
+            If its type or shape is another, or a number is not finite.
+        """
         values = self.arrays[name]
         require(values.dtype == np.dtype(dtype), f"an array is of {values.dtype}, not {dtype}")
         fits = values.ndim == len(shape) and all(
@@ -43,18 +77,77 @@ class PlainData(NamedTuple):
 
 
 class StorablePrior(PreparedPrior, Protocol):
-    """A prepared prior that model files hold."""
+    """A prepared prior that model files hold, once its class is registered by :func:`stored_as`.
+
+    Besides ``sample`` of :class:`PreparedPrior` it has a method that takes it apart and a class
+    method that puts it together again.
+
+    Examples
+    --------
+    A prior that a model keeps when it is saved and loaded:
+
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> from bbclust import BBC, load_model
+    >>> from bbclust.priors import PlainData, stored_as
+    >>> @stored_as("mylab.Normal")
+    ... class Normal:
+    ...     def __init__(self, mean):
+    ...         self.mean = mean
+    ...     def prepare(self, X, reference, scale):
+    ...         return self
+    ...     def sample(self, n, generator):
+    ...         return self.mean + generator.normal(size=(n, len(self.mean)))
+    ...     def to_plain_data(self):
+    ...         return PlainData({"mean": self.mean}, {})
+    ...     @classmethod
+    ...     def from_plain_data(cls, data, n_features):
+    ...         return cls(data.array("mean", "<f8", (n_features,)))
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> model = BBC(2, prior=Normal(np.array([1.0, 0.0])), random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "normal.bbc")
+    ...     model.save(path)
+    ...     load_model(path).prior_.mean
+    array([1., 0.])
+    """
 
     def to_plain_data(self) -> PlainData:
-        """All that the prior is made of."""
+        """All that the prior is made of, called by ``model.save``.
+
+        Returns
+        -------
+        PlainData
+            Arrays and details from which :meth:`from_plain_data` makes a prior with the same
+            draws. The names of the arrays must be the same when the prior that was read is taken
+            apart: files with others are refused.
+        """
         ...
 
     @classmethod
     def from_plain_data(cls, data: PlainData, n_features: int) -> StorablePrior:
-        """The prior that a file describes.
+        """The prior that a file describes, called by :func:`~bbclust.load_model`.
 
-        Whoever wrote the file may have meant harm: every array and detail must be checked, and
-        ValueError raised, with half a sentence, if one is not as it should be.
+        Whoever wrote the file may have meant harm: every array (:meth:`PlainData.array`) and every
+        detail must be checked before it is used.
+
+        Parameters
+        ----------
+        data : PlainData
+            What the file holds.
+        n_features : int
+            d, the number of columns of the model.
+
+        Returns
+        -------
+        StorablePrior
+            An object of the same class as the one that was saved.
+
+        Raises
+        ------
+        ValueError
+            With half a sentence, such as "its prior has no component", if something is not as it
+            should be; the reader is told it after the name of the file.
         """
         ...
 
@@ -69,6 +162,16 @@ def stored_as(kind: str) -> Callable[[Stored], Stored]:
 
     The class needs ``to_plain_data()`` and the class method ``from_plain_data(data, n_features)``
     of :class:`StorablePrior`. Its subclasses are not meant, since they may draw otherwise.
+
+    Parameters
+    ----------
+    kind : str
+        The name, which no other class may have; put yours in front, as in "mylab.Cube".
+
+    Returns
+    -------
+    callable
+        A decorator, which gives the class back as it is.
 
     Examples
     --------

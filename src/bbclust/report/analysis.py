@@ -40,41 +40,59 @@ class Findings:
         The rows as they were clustered; NaN where a value is missing.
     columns : tuple of d strings
         Their names.
-    selector : fitted KSelector, or None
+    selector : fitted KSelector, optional
         What chose K.
-    original : ndarray of shape (n, d), or None
+    original : ndarray of shape (n, d), optional
         The values in the units of the file; None when X holds them, unscaled.
-    scaling : str
+    scaling : str, default="none"
         What was done to the columns, in words.
-    ids : sequence of n values, or None
-        What the rows are called, and in ``id_name`` what their column is called.
-    truth : sequence of n values, or None
-        Known classes, and in ``truth_name`` the name of their column.
-    source : str
+    ids : sequence of n values, optional
+        What the rows are called.
+    id_name : str, default="id"
+        What the column of ``ids`` is called.
+    truth : sequence of n values, optional
+        Known classes.
+    truth_name : str, default="class"
+        What the column of ``truth`` is called.
+    source : str, default="table"
         Name of the file, or of the data.
-    row_numbers : ndarray of shape (n,), or None
+    row_numbers : ndarray of shape (n,), optional
         Where in the file each row was, from 0; None when it holds these rows and no others.
-    first_row : int
+    first_row : int, default=0
         The number that the first row of the file goes by: people may want to count from 1.
-    dropped_rows : int
+    dropped_rows : int, default=0
         Rows of the file that were left out, because of missing values.
-    set_aside : mapping from column to reason
+    set_aside : mapping from column to reason, optional
         Columns of the file that were not clustered.
-    audit : sequence of mappings
+    audit : sequence of mappings, default=()
         What a command saw of every column of the file, see ``data.audit`` of the summary.
-    fingerprint : str
+    fingerprint : str, default=""
         What tells these rows from any others, see :func:`fingerprint_of`.
-    settings : mapping
+    settings : mapping, optional
         Parameters of estimators and commands.
-    versions : mapping from package to version
-    baselines : sequence of KChoice, or None
+    versions : mapping from package to version, optional
+        What the analysis was made with.
+    baselines : sequence of KChoice, optional
         What other methods say of K: the result of ``compare_baselines``.
-    sensitivity : Sensitivity, or None
+    sensitivity : Sensitivity, optional
         What other settings choose: the result of ``bbclust.sensitivity``.
-    notes : sequence of str
+    notes : sequence of str, default=()
         What a reader should know besides, such as warnings.
-    files : mapping from name to content
+    files : mapping from name to content, optional
         What a command writes beside the summary, in words.
+
+    Examples
+    --------
+    What is known when K was chosen and no model was fitted with it:
+
+    >>> from bbclust import KSelector
+    >>> from bbclust.datasets import make_paper_dataset
+    >>> from bbclust.report import Findings, summarize
+    >>> X = make_paper_dataset(1, random_state=0).data
+    >>> selector = KSelector(k_range=(2, 3, 4), refit=False, random_state=0).fit(X)
+    >>> findings = Findings(X=X, columns=("x1", "x2"), selector=selector)
+    >>> findings.n_rows, summarize(findings)["selection"]["best_k"]
+    (99, 3)
     """
 
     X: Floats
@@ -113,23 +131,42 @@ class Findings:
 
 @dataclass(frozen=True, kw_only=True)
 class Analysis(Findings):
-    """What an analysis of n rows and d columns into K clusters produced.
+    """What an analysis of n rows and d columns into K clusters produced, made by :func:`gather`.
 
     Attributes
     ----------
     model : fitted BBC
+        What divided the rows.
     memberships, labels, entropy : ndarrays of shape (n, K), (n,), (n,)
         The model's own for the rows it was fitted on, else those of its ``predict_proba``. The
         label of rows that a clusterer calls noise is -1.
-    is_training : bool
+    is_training : bool, default=True
         Whether X holds the rows that the model was fitted on, and it knows its votes on them.
-    same_rows : bool or None
+    same_rows : bool, optional
         Otherwise, whether X holds the rows of the fit all the same; None if nobody knows, as of a
         model out of a file.
-    whole : RowCounts, or None
+    whole : RowCounts, optional
         Counts over all rows, if X holds a sample of them.
-    others
+    X, columns, selector, original, scaling, ids, id_name, truth, truth_name, source, \
+row_numbers, first_row, dropped_rows, set_aside, audit, fingerprint, settings, versions, \
+baselines, sensitivity, notes, files
         As those of :class:`Findings`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bbclust import BBC
+    >>> from bbclust.datasets import load_iris
+    >>> from bbclust.report import gather
+    >>> iris = load_iris()
+    >>> model = BBC(3, random_state=0).fit(iris.data)
+    >>> analysis = gather(model, iris.data, columns=iris.feature_names, first_row=1)
+    >>> analysis.n_clusters, analysis.count_rows().sizes
+    (3, array([61, 50, 39]))
+    >>> analysis.number_rows(np.array([0, 149]))  # as people count
+    array([  1, 150])
+    >>> print(analysis.row_weights())  # all count the same
+    None
     """
 
     model: FittedEnsemble
@@ -147,32 +184,56 @@ class Analysis(Findings):
 
     @property
     def n_clusters(self) -> int:
+        """K."""
         return int(self.memberships.shape[1])
 
     @cached_property
     def filled(self) -> Floats:
-        """X with its missing values at the centres of the clusters, weighted by memberships."""
+        """X with its missing values at the centres of clusters, by memberships; shape (n, d)."""
         return fill_at_centers(self.X, self.memberships, self.model.cluster_centers_)
 
     @cached_property
     def filled_values(self) -> Floats:
-        """The same in the units of the file."""
+        """The same in the units of the file, shape (n, d)."""
         return self.filled if self.original is None else in_units_of(self.filled, self.original)
 
     def count_rows(self) -> RowCounts:
-        """Counts over all rows: those of X, or those that were given."""
+        """Counts over all rows: those of X, or those that were given as ``whole``.
+
+        Returns
+        -------
+        RowCounts
+            ``sizes`` and ``entropies`` of clusters, of shape (K,), and how many rows are in doubt.
+        """
         if self.whole is not None:
             return self.whole
         return count_rows(self.memberships, self.labels, self.entropy)
 
     def row_weights(self) -> Array | None:
-        """Weights of the rows in the means, for rows that were fitted with weights."""
+        """Weights of the rows in the means, for rows that were fitted with weights.
+
+        Returns
+        -------
+        ndarray of shape (n,), or None
+            None when all count the same.
+        """
         if not (self.is_training and self.model.has_rows_of_fit):
             return None
         return self.model.fit_weights()
 
     def number_rows(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The numbers that rows of X go by: their places in the file."""
+        """The numbers that rows of X go by: their places in the file.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (m,)
+            Places in X, from 0.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Places in the file, from ``first_row``.
+        """
         places = rows if self.row_numbers is None else self.row_numbers[rows]
         return places + self.first_row
 
@@ -194,15 +255,16 @@ def gather(
     X : array-like or data frame of shape (n, d)
         The rows, scaled as they were for the fit.
     columns : sequence of d strings, optional
-        By default the names that the estimator saw in its fit, or x1 to xd.
+        Names of the columns; by default those that the estimator saw in its fit, or x1 to xd.
     original : array-like of shape (n, d), optional
-        The values before scaling.
+        The values before scaling; X by default.
     **details
         Any other attribute of :class:`Analysis`.
 
     Returns
     -------
     Analysis
+        With the memberships of the fit if X holds its rows, else those of ``predict_proba``.
 
     Examples
     --------

@@ -51,6 +51,7 @@ def summarize(findings: Findings) -> dict[str, Any]:
     Returns
     -------
     dict
+        Its keys are described in ``docs/summary_schema.md``.
 
     Examples
     --------

@@ -19,6 +19,7 @@ def render(analysis: Analysis, summary: Mapping[str, Any] | None = None) -> str:
     Parameters
     ----------
     analysis : Analysis
+        What :func:`~bbclust.report.gather` makes of a fitted estimator.
     summary : dict, optional
         What :func:`~bbclust.report.summarize` says of it, if that is known already.
 
@@ -27,6 +28,17 @@ def render(analysis: Analysis, summary: Mapping[str, Any] | None = None) -> str:
     str
         The page, with Bokeh, style and data inside. It opens from a file and asks nothing from the
         network: its content security policy forbids it.
+
+    Examples
+    --------
+    >>> from bbclust import BBC
+    >>> from bbclust.datasets import load_iris
+    >>> from bbclust.report import gather, render
+    >>> iris = load_iris()
+    >>> model = BBC(3, random_state=0).fit(iris.data)
+    >>> page = render(gather(model, iris.data, columns=iris.feature_names))
+    >>> page[:15], "petal width" in page
+    ('<!doctype html>', True)
     """
     try:
         from bbclust.report import page

@@ -73,11 +73,16 @@ class KSelector(
     ClusterMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
-    """Choose the number of clusters by the stability of Bayesian Bagged Clustering.
+    r"""Choose the number of clusters by the stability of Bayesian Bagged Clustering.
 
     For every K and every prior scale s, bootstrap replicas are clustered and vote on the rows, and
     their disagreement is compared with that of clouds without a gap. All K's and s's share their
-    random numbers.
+    random numbers. The paper's two criteria are
+
+    .. math:: \arg\min_K \mathrm{mean}_s \log \max_{l < m} \bar S_{lm}(K, s) \quad\text{and}\quad
+              \arg\min_K \mathrm{mean}_s \log \bar S(K, s),
+
+    with the means over rows of :func:`~bbclust.pairwise_entropy` and :func:`~bbclust.entropy`.
 
     Parameters
     ----------
@@ -87,7 +92,7 @@ class KSelector(
         every K: each leaves out its own farthest rows, also of the comparisons with clouds.
         ``BBC(n_init=2)`` by default: on the few draws of a selection more starts find K no more
         often.
-    k_range : iterable of int or "auto", default=(2, ..., 10)
+    k_range : iterable of int or "auto", default=(2, 3, 4, 5, 6, 7, 8, 9, 10)
         The K's to compare, 2 or more. "auto" starts with 2 to 20 and goes on in steps of five until
         twice the best K and two more have been tried, the largest cuts clusters in two, and none of
         its own has a valley; 50 at most.
@@ -124,7 +129,8 @@ class KSelector(
         needs a ``random_state``.
     n_jobs : int, optional
         Threads; None is 1, -1 all cores. The result does not depend on it.
-    random_state : int, RandomState instance or None
+    random_state : int, RandomState instance or None, default=None
+        Same number, same bits.
     verbose : int, default=0
         1 prints progress.
 
@@ -175,13 +181,21 @@ class KSelector(
     labels_ : ndarray of shape (n,)
         Labels of ``best_estimator_``.
 
+    References
+    ----------
+    F. M. Quetti, S. Figini, E. Ballante: A Bayesian Approach to Clustering via the Proper Bayesian
+    Bootstrap: the Bayesian Bagged Clustering (BBC) algorithm.
+
     Examples
     --------
     >>> from bbclust import KSelector
     >>> from bbclust.datasets import make_paper_dataset
-    >>> selector = KSelector(k_range=range(2, 7), random_state=0)
-    >>> selector.fit(make_paper_dataset(1, random_state=0).data).best_k_
+    >>> X = make_paper_dataset(1, random_state=0).data
+    >>> selector = KSelector(k_range=range(2, 7), random_state=0).fit(X)
+    >>> selector.best_k_
     3
+    >>> selector.predict(X).shape, selector.predict_proba(X).shape
+    ((99,), (99, 3))
     """
 
     def __init__(
@@ -226,12 +240,14 @@ class KSelector(
             Gaussians whatever K is, anew in every replica, and once for reference partitions,
             comparisons with clouds and half-samples.
         y : ignored
+            There for scikit-learn's sake.
         sample_weight : array-like of shape (n,), optional
-            Relative weights of the rows.
+            Relative weights of the rows; equal by default.
 
         Returns
         -------
         self
+            The selector, fitted.
         """
         estimator = self._estimator_or_default()
         scales = self._check_parameters(estimator)
@@ -314,19 +330,74 @@ class KSelector(
         return notices + impossible
 
     def predict(self, X: Any, min_confidence: float | None = None) -> npt.NDArray[np.int64]:
-        """Cluster of each row, by ``best_estimator_``."""
+        """Cluster of each row, by ``best_estimator_``.
+
+        Parameters
+        ----------
+        X, min_confidence
+            As of :meth:`bbclust.BBC.predict`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Numbers of clusters, as in ``labels_``.
+        """
         return self._refitted().predict(X, min_confidence)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Memberships of rows, by ``best_estimator_``."""
+        """Memberships of rows, by ``best_estimator_``: shares of the votes.
+
+        Parameters
+        ----------
+        X
+            As of :meth:`bbclust.BBC.predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n, best_k_)
+            Each row sums to one.
+        """
         return self._refitted().predict_proba(X)
 
     def transform(self, X: Any) -> npt.NDArray[np.float64]:
-        """Memberships of rows, by ``best_estimator_``."""
+        """Memberships of rows, those of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X
+            As of :meth:`bbclust.BBC.transform`.
+
+        Returns
+        -------
+        ndarray of shape (n, best_k_)
+            A data frame after ``set_output``.
+
+        Examples
+        --------
+        >>> from bbclust import KSelector
+        >>> from bbclust.datasets import make_paper_dataset
+        >>> X = make_paper_dataset(1, random_state=0).data
+        >>> selector = KSelector(k_range=(2, 3), null_reference=0, random_state=0).fit(X)
+        >>> selector.transform(X).shape
+        (99, 3)
+        >>> selector.get_feature_names_out()
+        array(['bbc0', 'bbc1', 'bbc2'], dtype=object)
+        """
         return self._refitted().transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """Names of the columns of ``transform``."""
+        """Names of the columns of ``transform``.
+
+        Parameters
+        ----------
+        input_features : ignored
+            There for scikit-learn's sake.
+
+        Returns
+        -------
+        ndarray of shape (best_k_,)
+            Strings.
+        """
         names: npt.NDArray[np.object_] = self._refitted().get_feature_names_out(input_features)
         return names
 

@@ -99,11 +99,12 @@ def sensitivity(
 
     Parameters
     ----------
-    selector : fitted KSelector, with ``refit=True``
+    selector : KSelector
+        Fitted, with ``refit=True``.
     X : array-like or data frame of shape (n, d)
         The rows that it was fitted to.
     sample_weight : array-like of shape (n,), optional
-        As in its ``fit``.
+        As in its ``fit``; equal by default.
     prior_weights : iterable of float, default=(0.25, 0.75)
         Values of omega, the share of draws that come from the prior.
     prior_scales : iterable of float, default=(0.5, 4)

@@ -23,7 +23,9 @@ Array = npt.NDArray[np.float64]
 
 
 def entropy(memberships: npt.ArrayLike, *, base: float = 2.0) -> Array:
-    """Shannon entropy of each point's memberships.
+    r"""Shannon entropy of each point's memberships.
+
+    .. math:: S(u) = -\sum_k u_k \log u_k
 
     Parameters
     ----------
@@ -35,6 +37,12 @@ def entropy(memberships: npt.ArrayLike, *, base: float = 2.0) -> Array:
     Returns
     -------
     ndarray of shape (n,)
+        0 where one cluster has all, :math:`\log K` where all have the same.
+
+    References
+    ----------
+    C. E. Shannon (1948). A mathematical theory of communication. Bell System Technical Journal 27,
+    379-423.
 
     Examples
     --------
@@ -53,7 +61,11 @@ def pairwise_entropy(
     sample_weight: npt.ArrayLike | None = None,
     base: float = 2.0,
 ) -> Array:
-    """Entropy between two clusters: their mean over the points for all pairs, or each point's.
+    r"""Entropy between two clusters: their mean over the points for all pairs, or each point's.
+
+    .. math:: S_{lm}(u) = -p \log p - (1 - p) \log (1 - p), \quad p = u_l / (u_l + u_m),
+
+    and 0 for a point with no membership in either.
 
     Parameters
     ----------
@@ -62,13 +74,14 @@ def pairwise_entropy(
     pair : tuple of two ints, optional
         Two clusters; then each point's entropy between them is returned.
     sample_weight : array-like of shape (n,), optional
-        Weights of the points in the means.
+        Weights of the points in the means; equal by default.
     base : float, default=2
-        Base of the logarithm.
+        Base of the logarithm; 2 gives bits.
 
     Returns
     -------
-    ndarray of shape (K, K), zero on the diagonal, or (n,) with ``pair``
+    ndarray of shape (K, K), or of shape (n,) with ``pair``
+        The matrix is symmetric, and zero on the diagonal.
 
     Examples
     --------

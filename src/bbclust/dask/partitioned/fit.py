@@ -33,7 +33,7 @@ from bbclust.ensemble.assembly import ReplicaSettings, cluster_order, make_plan,
 from bbclust.ensemble.fitted_state import FittedState
 from bbclust.ensemble.job import Replicas, join
 from bbclust.ensemble.run import Progress
-from bbclust.priors import PreparedPrior, needs_rows
+from bbclust.priors.contract import PreparedPrior, needs_rows
 from bbclust.stages.monte_carlo import Precision, measure_precision
 from bbclust.stages.random_streams import Stage, fixed_sample
 from bbclust.stages.table import Floats

@@ -43,6 +43,7 @@ class CenterQuestions(FittedModel):
         Parameters
         ----------
         level : float between 0 and 1, default=0.95
+            Probability of the intervals or regions.
 
         Returns
         -------
@@ -69,6 +70,7 @@ class CenterQuestions(FittedModel):
         Parameters
         ----------
         level : float between 0 and 1, default=0.95
+            Probability of the intervals or regions.
 
         Returns
         -------
@@ -95,6 +97,7 @@ class CenterQuestions(FittedModel):
         Parameters
         ----------
         level : float between 0 and 1, default=0.95
+            Probability of the intervals or regions.
 
         Returns
         -------

@@ -17,7 +17,10 @@ class EntropyQuestions(FittedModel):
     """Monte-Carlo errors of what the votes say."""
 
     def mean_entropy_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Where ``mean_entropy_`` would be by ever more replicas.
+        r"""Where ``mean_entropy_`` would be by ever more replicas.
+
+        With H the mean entropy less its bias, :math:`H e^{\pm t \sqrt{se^2 + bias^2} / H}`, where t
+        is the quantile of Student's distribution with B - 1 degrees of freedom.
 
         ``mean_entropy_`` is too low when replicas are few, by ``mean_entropy_bias_``, which the
         jackknife estimates. The interval is around the corrected value, on the scale of logarithms,
@@ -27,6 +30,7 @@ class EntropyQuestions(FittedModel):
         Parameters
         ----------
         level : float between 0 and 1, default=0.95
+            Probability with which the interval should hold it.
 
         Returns
         -------
@@ -54,6 +58,7 @@ class EntropyQuestions(FittedModel):
         Parameters
         ----------
         level : float between 0 and 1, default=0.95
+            Probability with which the interval should hold it.
 
         Returns
         -------
@@ -79,10 +84,21 @@ class EntropyQuestions(FittedModel):
 
     @property
     def membership_se_(self) -> npt.NDArray[np.float64]:
+        r"""Posterior standard deviation of ``memberships_``, shape (n, K).
+
+        With v votes on a row, a of them for the cluster, and Jeffreys' prior,
+
+        .. math:: \sqrt{\frac{p (1 - p)}{v + K / 2 + 1}}, \qquad p = \frac{a + 1/2}{v + K/2}.
+
+        It is about the computation: other replicas of the same rows.
+        """
         return membership_se(self._rows_of_fit("membership_se_").votes)
 
     def memberships_interval(self, level: float = 0.95) -> npt.NDArray[np.float64]:
-        """Where the memberships of the rows of ``fit`` would be by ever more replicas.
+        r"""Where the memberships of the rows of ``fit`` would be by ever more replicas.
+
+        Quantiles of :math:`\mathrm{Beta}(a + 1/2, v - a + 1/2)`, with v votes on a row and a of
+        them for the cluster; the lower end is 0 if a = 0, the upper end 1 if a = v.
 
         By Jeffreys' prior, from the votes for and against each cluster: the same as
         ``memberships_`` plus and minus ``membership_se_`` where votes are many, and right where
@@ -92,11 +108,17 @@ class EntropyQuestions(FittedModel):
         Parameters
         ----------
         level : float between 0 and 1, default=0.95
+            Probability with which the interval should hold it.
 
         Returns
         -------
         ndarray of shape (n, K, 2)
             Lower and upper ends; 0 and 1 of rows without a vote.
+
+        References
+        ----------
+        L. D. Brown, T. T. Cai, A. DasGupta (2001). Interval estimation for a binomial proportion.
+        Statistical Science 16, 101-133.
 
         Examples
         --------

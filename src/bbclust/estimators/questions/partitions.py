@@ -38,8 +38,8 @@ class PartitionQuestions(FittedModel):
         Returns
         -------
         ndarray of shape (p,)
-            Memory grows with p and with the number of distinct rows in ``pairs``, not with the
-            number of all pairs of rows.
+            Shares between 0 and 1. Memory grows with p and with the number of distinct rows in
+            ``pairs``, not with the number of all pairs of rows.
 
         Examples
         --------
@@ -62,6 +62,7 @@ class PartitionQuestions(FittedModel):
         Parameters
         ----------
         k : int from 1 to K
+            How many of each row are kept.
 
         Returns
         -------
@@ -164,6 +165,7 @@ class PartitionQuestions(FittedModel):
         Parameters
         ----------
         level : float between 0 and 1, default=0.95
+            Share of the replicas that the credible ball holds.
 
         Returns
         -------
