@@ -1,7 +1,7 @@
 PYTHON ?= python
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-all-seeds test-under-load test-paper lint types imports native check demo picture paper bench fuzz faults faults-dask test-versions mutate sanitize fuzz-engine properties clean
+.PHONY: help install test test-all-seeds test-under-load test-paper lint types imports native check demo docs picture paper bench fuzz faults faults-dask test-versions mutate sanitize fuzz-engine properties clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ check: lint types imports native test ## All of the above
 
 demo: ## Analyse Iris and write a report into bbclust-demo/
 	$(PYTHON) -m bbclust demo --force
+
+docs: ## Build the site into build/docs (extra docs; three minutes)
+	$(PYTHON) -m sphinx -W --keep-going -q -b html docs build/docs
 
 picture: ## Draw the pictures of the documentation again
 	$(PYTHON) docs/make_images.py

@@ -68,8 +68,8 @@ def preload(sanitizer: str) -> str:
 
 def settings_of(sanitizer: str, reports: Path) -> dict[str, str]:
     """Reports go to files of their own, whatever pytest does with the output."""
-    # Memory that Python keeps until it ends is no leak of the engine; more than there is may be asked
-    # for, and is refused.
+    # Memory that Python keeps until it ends is no leak of the engine. More than there is may be
+    # asked for: that is refused.
     options = {
         "address": "detect_leaks=0:allocator_may_return_null=1",
         "thread": f"suppressions={ROOT}/reliability/tsan_suppressions.txt:"

@@ -8,8 +8,8 @@ A variable x is cut into bins b. With weights w (sum one), memberships u and
 is zero if the clusters do not depend on x, and the entropy of the cluster shares if x determines
 them. Estimated from few rows it is too large. To first order, by
 
-.. math:: \frac{1}{2 \ln 2} \Big(\sum_{bk} \frac{\mathrm{Var}\,p_{bk}}{p_{bk}}
-          - \sum_b \frac{\mathrm{Var}\,p_b}{p_b} - \sum_k \frac{\mathrm{Var}\,p_k}{p_k}\Big),
+.. math:: \frac{1}{2 \ln 2} \left(\sum_{bk} \frac{\mathrm{Var}\,p_{bk}}{p_{bk}}
+          - \sum_b \frac{\mathrm{Var}\,p_b}{p_b} - \sum_k \frac{\mathrm{Var}\,p_k}{p_k}\right),
 
 which is subtracted. For labels without doubt this is the correction of Miller and Madow, by the
 number of occupied cells; memberships in between vary less and are corrected less.

@@ -4,8 +4,8 @@ The variation of information (Meila 2007, J. Multivariate Analysis 98, 873-895) 
 :math:`c` and :math:`c'`, with the masses :math:`n_{ij}` of their common parts and T of all rows, is
 
 .. math:: VI(c, c') = H(c \mid c') + H(c' \mid c)
-          = \frac1T \sum_{ij} n_{ij} \Big(\log_2 \frac{n_{i \cdot}}{n_{ij}}
-          + \log_2 \frac{n_{\cdot j}}{n_{ij}}\Big).
+          = \frac1T \sum_{ij} n_{ij} \left(\log_2 \frac{n_{i \cdot}}{n_{ij}}
+          + \log_2 \frac{n_{\cdot j}}{n_{ij}}\right).
 
 It is a metric, does not depend on the names of clusters, and is at most :math:`\log_2` of the
 number of rows if these weigh the same. Two partitions of E rows take O(E) time, and no pair of rows

@@ -20,6 +20,7 @@ from bbclust import validation as check
 from bbclust.diagnostics.center_posterior import effective_share, sampling_ratio
 from bbclust.ensemble.job import Replicas
 from bbclust.estimators.fitted_model import ROWS_AT_ONCE
+from bbclust.estimators.notebook_view import ModelInNotebooks
 from bbclust.estimators.questions.belonging import BelongingQuestions
 from bbclust.estimators.questions.centers import CenterQuestions
 from bbclust.estimators.questions.entropies import EntropyQuestions
@@ -41,6 +42,7 @@ from bbclust.stages.voting import memberships, nearest_center
 
 
 class FittedEnsemble(
+    ModelInNotebooks,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]

@@ -93,6 +93,23 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         """
         return self._rows_of_fit("was_fitted_to").rows.are(X)
 
+    def fit_rows(self) -> Floats:
+        """The rows of ``fit``, to a rounding.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+            NaN where values were missing.
+
+        Examples
+        --------
+        >>> from bbclust import BBC
+        >>> model = BBC(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]])
+        >>> model.fit_rows().shape
+        (4, 1)
+        """
+        return self._rows_of_fit("fit_rows").rows.original()
+
     def fit_weights(self) -> npt.NDArray[np.float64] | None:
         """Weights of the rows of ``fit``, as the model uses them.
 

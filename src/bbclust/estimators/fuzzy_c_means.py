@@ -39,8 +39,8 @@ class FuzzyCMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     by turns over the memberships u and the centres c:
 
-    .. math:: u_{ik} = \Big(\sum_l \big(\lVert x_i - c_k \rVert / \lVert x_i - c_l \rVert
-              \big)^{2 / (m - 1)}\Big)^{-1}, \qquad
+    .. math:: u_{ik} = \left(\sum_l \left(\lVert x_i - c_k \rVert / \lVert x_i - c_l \rVert
+              \right)^{2 / (m - 1)}\right)^{-1}, \qquad
               c_k = \frac{\sum_i w_i u_{ik}^m x_i}{\sum_i w_i u_{ik}^m}.
 
     Parameters

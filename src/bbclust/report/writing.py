@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+import webbrowser
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -99,3 +101,47 @@ def write_report(
     page = render(gather(estimator, X, columns=columns, original=original, **details))
     write_whole(path, page.encode("utf-8"))
     return Path(path)
+
+
+def show(
+    estimator: FittedEnsemble | KSelector,
+    X: Any = None,
+    path: str | os.PathLike[str] | None = None,
+    **details: Any,
+) -> Path:
+    """Write the report on a fitted estimator and open it in the browser.
+
+    Parameters
+    ----------
+    estimator : BBC, or KSelector with ``refit``
+        Fitted.
+    X : array-like or data frame of shape (n, d), optional
+        The rows of the fit; those that the estimator keeps by default.
+    path : str or path, optional
+        Where to write; a new temporary file by default, which stays.
+    **details
+        Those of :func:`write_report`.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> from bbclust import KSelector
+    >>> from bbclust.datasets import load_iris
+    >>> from bbclust.report import show
+    >>> selector = KSelector(k_range=(2, 3), random_state=0).fit(load_iris().data)
+    >>> show(selector)  # doctest: +SKIP
+    PosixPath('/tmp/bbclust-8ckb_c1q.html')
+    """
+    if path is None:
+        handle, path = tempfile.mkstemp(prefix="bbclust-", suffix=".html")
+        os.close(handle)
+    if X is None:
+        model: Any = getattr(estimator, "best_estimator_", estimator)
+        X = model.fit_rows()
+    written = write_report(estimator, X, path, **details).resolve()
+    webbrowser.open(written.as_uri())
+    return written

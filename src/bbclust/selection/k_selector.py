@@ -20,7 +20,9 @@ from bbclust import validation as check
 from bbclust.ensemble.assembly import count_fillable_clusters
 from bbclust.ensemble.executor import Executor, Threads
 from bbclust.estimators.bbc import BBC
+from bbclust.estimators.notebook_view import disputed_rows
 from bbclust.estimators.sklearn_callbacks import CallbackContext, CallbackSupport, with_callbacks
+from bbclust.notebook import ShownInNotebooks, card
 from bbclust.selection.checkpoint import Checkpoint, fingerprint, open_checkpoint
 from bbclust.selection.completion import completed_table, draws_for_every_k
 from bbclust.selection.criteria import (
@@ -44,6 +46,7 @@ from bbclust.selection.half_samples import (
     half_size,
     shares_of_wins,
 )
+from bbclust.selection.notebook_view import curves_of, verdict_parts
 from bbclust.selection.progress import FIRST_GRID, GridProgress
 from bbclust.selection.splits import PairTest, Splits
 from bbclust.selection.verdict import AUTO_CAP, Verdict, classify_separation, renumber
@@ -69,6 +72,7 @@ def default_n_draws(n: int) -> int:
 
 class KSelector(
     CallbackSupport,
+    ShownInNotebooks,
     TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -354,7 +358,7 @@ class KSelector(
 
         Returns
         -------
-        ndarray of shape (n, best_k_)
+        ndarray of shape (n, K)
             Each row sums to one.
         """
         return self._refitted().predict_proba(X)
@@ -369,7 +373,7 @@ class KSelector(
 
         Returns
         -------
-        ndarray of shape (n, best_k_)
+        ndarray of shape (n, K)
             A data frame after ``set_output``.
 
         Examples
@@ -395,7 +399,7 @@ class KSelector(
 
         Returns
         -------
-        ndarray of shape (best_k_,)
+        ndarray of shape (K,)
             Strings.
         """
         names: npt.NDArray[np.object_] = self._refitted().get_feature_names_out(input_features)
@@ -408,6 +412,14 @@ class KSelector(
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "verdict_")
+
+    def _findings_html(self) -> str:
+        if not hasattr(self, "verdict_"):
+            return ""
+        parts = [verdict_parts(self.verdict_), curves_of(self.curves_, self.best_k_)]
+        if hasattr(self, "best_estimator_"):
+            parts.append(disputed_rows(self.best_estimator_))
+        return card(*parts)
 
     def _refitted(self) -> BBC:
         check_is_fitted(self)

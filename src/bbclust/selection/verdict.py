@@ -27,8 +27,10 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from bbclust.notebook import card
 from bbclust.selection.criteria import HOLDS, Evidence
 from bbclust.selection.grid import Grid
+from bbclust.selection.notebook_view import verdict_parts
 from bbclust.selection.p_values import LEVEL, in_words
 from bbclust.selection.splits import PairTest, groups_of, mean_doubts
 from bbclust.stages.entropies import worst_pair
@@ -163,6 +165,9 @@ class Verdict:
     def __str__(self) -> str:
         said = (self.answer(), self.reasons(), self.doubts(), *map(str, self.by_k))
         return "\n".join(filter(None, said))
+
+    def _repr_html_(self) -> str:
+        return card(verdict_parts(self))
 
     def answer(self) -> str:
         """Whether there are clusters, how many to use, and how firm that is."""

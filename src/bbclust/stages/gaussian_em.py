@@ -15,7 +15,7 @@ missing values (:mod:`bbclust.stages.missing_values`): as many as it takes to kn
 no component can shrink to a point. A step never lowers the likelihood with these rows in it,
 
 .. math:: \sum_i w_i \log \sum_j p_j N(x_i; \mu_j, \Sigma_j)
-    - \frac{d + 1}{2} \sum_j \bigl(\log |\Sigma_j| + \mathrm{tr}\, \Sigma_j^{-1} P\bigr).
+    - \frac{d + 1}{2} \sum_j \left(\log |\Sigma_j| + \mathrm{tr}\, \Sigma_j^{-1} P\right).
 
 References
 ----------

@@ -7,9 +7,9 @@ The model is a mixture of Gaussians, one per cluster of the reference partition.
 
 and what it misses from the conditional Gaussian of that component,
 
-.. math:: x_m \mid x_o, j \sim N\bigl(
+.. math:: x_m \mid x_o, j \sim N\left(
     \mu_{j,m} + \Sigma_{j,mo} \Sigma_{j,oo}^{-1} (x_o - \mu_{j,o}), \;
-    \Sigma_{j,mm} - \Sigma_{j,mo} \Sigma_{j,oo}^{-1} \Sigma_{j,om}\bigr).
+    \Sigma_{j,mm} - \Sigma_{j,mo} \Sigma_{j,oo}^{-1} \Sigma_{j,om}\right).
 
 Every replica draws anew, so that the votes on a row differ by as much as is not known of it.
 """

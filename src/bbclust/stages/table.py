@@ -179,6 +179,11 @@ class WeightedRows:
         )
         return weights
 
+    def original(self) -> Floats:
+        """All rows of X, to a rounding."""
+        rows: Floats = self.scatter_to_all_rows(self.table.original(), self.zero_weight_rows)
+        return rows
+
     def are(self, X: Floats) -> bool:
         """Whether these are, to a rounding, the rows of X."""
         if len(X) != self.n:
