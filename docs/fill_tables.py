@@ -1,4 +1,4 @@
-"""Put a generated table into the page of docs/, or into README.md, that has its markers.
+"""Put a generated table into the page of docs/, README.md or joss/paper.md that has its markers.
 
 python docs/fill_tables.py k_recovery < recovery.md
 python docs/fill_tables.py k_and_n < k_and_n.md
@@ -9,6 +9,7 @@ python docs/fill_tables.py bagging_accuracy < bagging.md
 python docs/list_options.py | python docs/fill_tables.py options
 python docs/list_files.py | python docs/fill_tables.py files
 python docs/list_facts.py | python docs/fill_tables.py facts
+python docs/list_facts.py answers | python docs/fill_tables.py joss_facts
 python docs/fill_tables.py any_clusterer < any_clusterer.md
 python docs/fill_tables.py missing_values < missing.md
 python docs/fill_tables.py calibrate_belonging < belonging.md
@@ -30,7 +31,8 @@ FOLDER = Path(__file__).parent
 def fill(marker: str, table: str) -> None:
     """Write the page that has the marker."""
     pattern = re.compile(rf"(<!-- {marker} -->\n).*?(<!-- end -->)", re.DOTALL)
-    candidates = [FOLDER.parent / "README.md", *sorted(FOLDER.glob("*.md"))]
+    others = [FOLDER.parent / "README.md", FOLDER.parent / "joss" / "paper.md"]
+    candidates = [*others, *sorted(FOLDER.glob("*.md"))]
     pages = [page for page in candidates if pattern.search(page.read_text())]
     if len(pages) != 1:
         sys.exit(f"{len(pages)} pages have a place marked <!-- {marker} -->.")

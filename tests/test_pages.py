@@ -61,6 +61,9 @@ def test_figures_of_the_first_page_are_those_of_the_benchmarks():
     spec.loader.exec_module(script)
     (shown,) = re.findall(r"<!-- facts -->\n(.*?)\n<!-- end -->", README, flags=re.DOTALL)
     assert shown == script.list_facts()
+    paper = (ROOT / "joss" / "paper.md").read_text()
+    (shown,) = re.findall(r"<!-- joss_facts -->\n(.*?)\n<!-- end -->", paper, flags=re.DOTALL)
+    assert shown.splitlines() == script.right_answers()
 
 
 @pytest.mark.parametrize("module", PUBLIC)

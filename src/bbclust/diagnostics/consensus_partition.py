@@ -3,8 +3,8 @@ r"""The partition of least expected variation of information from many partition
 With :math:`f(x) = x \log_2 x`, masses :math:`n_j` of the clusters and :math:`n^b_{ij}` of their
 parts in cluster i of partition b, the mean over B partitions is
 
-.. math:: \frac1T \Big(\sum_j f(n_j) - \frac2B \sum_{bij} f(n^b_{ij})
-          + \frac1B \sum_{bi} f(n^b_{i \cdot})\Big),
+.. math:: \frac1T \left(\sum_j f(n_j) - \frac2B \sum_{bij} f(n^b_{ij})
+          + \frac1B \sum_{bi} f(n^b_{i \cdot})\right),
 
 so that a row that changes its cluster changes two terms of each partition.
 

@@ -4,7 +4,7 @@ The replicas' partitions of some rows stand for the posterior. Its centre is the
 least expected variation of information from them. Its credible ball of a level is
 
 .. math:: \{c : VI(c, c^*) \le r\}, \qquad
-          r = \min\{r : \textstyle\sum_b I[VI(c_b, c^*) \le r] \ge \text{level} \cdot B\},
+          r = \min\{r : \sum_b I[VI(c_b, c^*) \le r] \ge \text{level} \cdot B\},
 
 and its bounds are the replicas inside that are furthest from c* of all (horizontal bound), of
 those with the fewest clusters (vertical upper bound) and of those with the most (vertical lower

@@ -27,8 +27,8 @@ def proper_bayesian_bootstrap(
 
     A replica is m points drawn from the mixture of prior and data, with Dirichlet weights:
 
-    .. math:: x_1, \dots, x_m \sim \frac{k F_0 + n F_n}{k + n}, \qquad
-              w \sim \mathrm{Dirichlet}\left(\frac{n + k}{m}, \dots, \frac{n + k}{m}\right).
+    .. math:: x_1, \ldots, x_m \sim \frac{k F_0 + n F_n}{k + n}, \qquad
+              w \sim \mathrm{Dirichlet}\left(\frac{n + k}{m}, \ldots, \frac{n + k}{m}\right).
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ _PAIRS_AT_ONCE = 4_000_000
 class KernelDensity:
     r"""A row of the data, drawn by weight, plus Gaussian noise that depends on its cluster.
 
-    .. math:: F_0 = \sum_i w_i\, N(x_i, A_{\ell(i)}' A_{\ell(i)}) \Big/ \sum_i w_i
+    .. math:: F_0 = \frac{\sum_i w_i\, N(x_i, A_{\ell(i)}' A_{\ell(i)})}{\sum_i w_i}
 
     Attributes
     ----------

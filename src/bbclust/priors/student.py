@@ -31,8 +31,8 @@ class StudentMixture:
     :math:`\nu` degrees of freedom its density is
 
     .. math:: \sum_j p_j \frac{\Gamma((\nu + d) / 2)}{\Gamma(\nu / 2)\, (\nu \pi)^{d/2}\,
-              |S_j|^{1/2}} \Big(1 + \tfrac 1 \nu (x - \mu_j)' S_j^{-1} (x - \mu_j)
-              \Big)^{-(\nu + d)/2}.
+              |S_j|^{1/2}} \left(1 + \tfrac 1 \nu (x - \mu_j)' S_j^{-1} (x - \mu_j)
+              \right)^{-(\nu + d)/2}.
 
     A draw is a mean plus Gaussian noise with the scale matrix as covariance, times
     ``sqrt(df / c)`` with c from the chi-square distribution with ``df`` degrees of freedom.
