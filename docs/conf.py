@@ -40,7 +40,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": True,
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
     "footer_start": ["copyright"],
     "footer_end": [],
 }
@@ -92,7 +92,7 @@ def inline_math(writer: HTML5Translator, node: nodes.math) -> None:
 
 def math_block(writer: HTML5Translator, node: nodes.math_block) -> None:
     """A formula of its own."""
-    writer.body.append(tex2mathml(node.astext(), as_block=True))
+    writer.body.append(f'<div class="formula">{tex2mathml(node.astext(), as_block=True)}</div>')
     raise nodes.SkipNode
 
 
