@@ -1,7 +1,7 @@
 PYTHON ?= python
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-all-seeds test-under-load test-paper lint types imports native check demo docs picture paper bench fuzz faults faults-dask test-versions mutate sanitize fuzz-engine package properties clean
+.PHONY: help install test test-all-seeds test-under-load test-paper lint types imports native check demo docs picture paper bench fuzz faults faults-dask test-versions mutate sanitize fuzz-engine coverage package properties clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ sanitize: ## Run the engine's tests on builds with sanitizers of addresses, thre
 
 fuzz-engine: ## Call the compiled engine with arguments that do not fit, fork, and exit during fits
 	$(PYTHON) reliability/fuzz_engine.py
+
+coverage: ## Measure how much of the package the tests run (half an hour)
+	$(PYTHON) reliability/measure_coverage.py
 
 package: ## Build sdist and wheel twice, repair the wheel, try it where there is no compiler (20 minutes)
 	$(PYTHON) reliability/packaging.py

@@ -98,6 +98,20 @@ PROMISES = (
         ("tests/report/test_one_value.py",),
     ),
     Promise(
+        "Every public name is documented, with the defaults of its signature and an example that "
+        "runs.",
+        ("tests/test_docstrings.py",),
+    ),
+    Promise(
+        "Commands of README and Start run, their figures are those of the benchmarks, links lead "
+        "somewhere.",
+        ("tests/test_pages.py",),
+    ),
+    Promise(
+        "A prior, a display, a criterion, an executor or a clusterer of one's own is one file.",
+        ("tests/skeletons", "tests/test_extensions.py"),
+    ),
+    Promise(
         "The mistakes that `make mutate` plants fit the sources as they are.",
         ("tests/test_mutations.py",),
     ),
