@@ -47,6 +47,7 @@ demo: ## Analyse Iris and write a report into bbclust-demo/
 
 docs: ## Build the site into build/docs (extra docs; three minutes)
 	$(PYTHON) -m sphinx -W --keep-going -q -b html docs build/docs
+	$(PYTHON) docs/check_links.py build/docs
 
 picture: ## Draw the pictures of the documentation again
 	$(PYTHON) docs/make_images.py
