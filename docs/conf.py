@@ -44,7 +44,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"start": [], "something_else": []}
+html_sidebars = {page: [] for page in ("start", "choosing_k", "priors", "scale", "something_else")}
 project_copyright = author
 suppress_warnings = ["config.cache"]
 nitpicky = False
