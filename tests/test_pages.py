@@ -75,6 +75,14 @@ def test_the_reference_has_every_public_name(module):
     assert sorted(listed) == sorted(set(importlib.import_module(module).__all__) - {"__version__"})
 
 
+def test_what_is_returned_exists_and_is_described():
+    page = (ROOT / "docs" / "api.md").read_text()
+    listed = re.findall(r"^   ([a-z_.]+)\.([A-Z]\w+)$", page, flags=re.MULTILINE)
+    assert len(listed) >= 12
+    for home, name in listed:
+        assert getattr(importlib.import_module(f"bbclust.{home}"), name).__doc__
+
+
 PAGES = sorted(
     path
     for folder in (ROOT, ROOT / "docs", ROOT / "docs" / "guide", ROOT / "benchmarks")
