@@ -6,6 +6,7 @@ In a pipeline
 them, and data frames keep their names.
 """
 
+from matplotlib import pyplot as plt
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
@@ -13,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bbclust import BBC, KSelector
+from bbclust.plots import SelectionCurvesDisplay
 
 wine = load_wine(as_frame=True)
 print(f"{wine.data.shape[0]} wines, {wine.data.shape[1]} columns in different units")
@@ -22,6 +24,8 @@ print(f"{wine.data.shape[0]} wines, {wine.data.shape[1]} columns in different un
 steps = StandardScaler(), PCA(5, random_state=0)
 chosen = make_pipeline(*steps, KSelector(k_range=range(2, 7), random_state=0)).fit(wine.data)
 print(chosen[-1].verdict_.answer())
+SelectionCurvesDisplay.from_estimator(chosen[-1])
+plt.show()
 
 # %%
 # The chosen number in a pipeline of its own; memberships come as a data frame.

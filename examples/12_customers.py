@@ -8,9 +8,11 @@ table is one cloud, the answer is 1: a division would be ours, not the data's.
 
 import numpy as np
 import pandas as pd
+from matplotlib import pyplot as plt
 from sklearn.preprocessing import StandardScaler
 
 from bbclust import KSelector
+from bbclust.plots.palette import SERIES
 
 generator = np.random.default_rng(1)
 n = 600
@@ -33,6 +35,11 @@ X = StandardScaler().fit_transform(np.log(customers))
 selector = KSelector(k_range=range(2, 8), random_state=0).fit(X)
 print(selector.verdict_.answer())
 print(customers.groupby(selector.labels_).median().round(1))
+
+figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+ax.scatter(customers["visits"], customers["spent"], c=[SERIES[k] for k in selector.labels_], s=12)
+ax.set(xlabel="visits", ylabel="spent", xscale="log", yscale="log")
+plt.show()
 
 # %%
 # The same customers without the regular ones: nothing that would make two groups.
