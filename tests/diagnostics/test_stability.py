@@ -15,6 +15,7 @@ from sklearn.cluster import DBSCAN
 from bbclust import BBC, BagClust1, load_model
 from bbclust.datasets import load_iris
 from bbclust.diagnostics.cluster_stability import cluster_stability, replica_jaccards
+from bbclust.stages.monte_carlo import bounded_mean_interval
 
 IRIS = load_iris().data
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "stability.json").read_text())["cases"]
@@ -220,19 +221,44 @@ def test_clusterboot_of_fpc_has_the_same_coefficients(case):
 # --- intervals ------------------------------------------------------------------------------------
 
 
-def test_intervals_are_those_of_student_and_jeffreys():
+def test_intervals_are_those_of_jeffreys():
     labels, replicas = np.array([0, 0, 0, 1, 1, 1]), np.array([[0, 0, 0, 1, 1, 1]] * 7)
     replicas[:3, 2] = 1
     found = cluster_stability(labels, replicas, 2)
     by_replica = np.array([2 / 3] * 3 + [1] * 4)
-    expected = scipy.stats.t(6, by_replica.mean(), scipy.stats.sem(by_replica)).interval(0.9)
+    mean, error = by_replica.mean(), scipy.stats.sem(by_replica)
+    trials = mean * (1 - mean) / error**2
+    trials *= (scipy.stats.norm.ppf(0.95) / scipy.stats.t(6).ppf(0.95)) ** 2
     low, high = found.jaccard_interval(0.9)
-    np.testing.assert_allclose([low[0], min(high[0], 1)], [expected[0], min(expected[1], 1)])
+    expected = scipy.stats.beta(mean * trials + 0.5, (1 - mean) * trials + 0.5).interval(0.9)
+    np.testing.assert_allclose([low[0], high[0]], expected)
+    sure = cluster_stability(labels, replicas[3:], 2)  # all of the cluster, in all replicas
+    low, high = sure.jaccard_interval(0.9)
+    assert high[0] == 1
+    trials = 4 * (scipy.stats.norm.ppf(0.95) / scipy.stats.t(3).ppf(0.95)) ** 2
+    np.testing.assert_allclose(low[0], scipy.stats.beta(trials + 0.5, 0.5).ppf(0.05))
     harsh = cluster_stability(labels, replicas, 2, threshold=0.7)
     low, high = harsh.recovered_interval(0.9)
     np.testing.assert_allclose([low[0], high[0]], scipy.stats.beta(4.5, 3.5).interval(0.9))
     assert high[1] == 1
     np.testing.assert_allclose(low[1], scipy.stats.beta(7.5, 0.5).ppf(0.05))
+
+
+@pytest.mark.parametrize("n", [50, 200])
+@pytest.mark.parametrize("rare", [0.05, 0.1, 0.3])
+@pytest.mark.parametrize("value", [0.3, 0.7, 0.9])
+def test_intervals_of_skew_coefficients_hold(n, rare, value):
+    """Replicas find all of a cluster, or rarely a part: the coverage is a sum over how many do.
+
+    Student's intervals hold 88% where 10% of 50 replicas find a part.
+    """
+    count = np.arange(n + 1)
+    mean = 1 - (1 - value) * count / n
+    error = (1 - value) * np.sqrt(count / n * (1 - count / n) / (n - 1))
+    low, high = bounded_mean_interval(mean, error, np.full(n + 1, n), 0.95)
+    truth = 1 - (1 - value) * rare
+    holds = (low <= truth) & (truth <= high)
+    assert holds @ scipy.stats.binom(n, rare).pmf(count) > 0.925
 
 
 def test_intervals_are_not_a_number_where_nothing_was_voted_on():

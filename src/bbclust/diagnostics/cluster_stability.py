@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bbclust.stages.monte_carlo import mean_interval, share_interval
+from bbclust.stages.monte_carlo import bounded_mean_interval, share_interval
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.integer]
@@ -63,10 +63,10 @@ class ClusterStability:
     def jaccard_interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Where ``jaccard`` would be by ever more replicas: lower and upper ends, (K,) each.
 
-        Student's intervals, cut off at 0 and 1.
+        Jeffreys' intervals of shares of as many trials as have the same error: coefficients near 1
+        are skew.
         """
-        low, high = mean_interval(self.jaccard, self.jaccard_se, self.n_replicas, level)
-        return np.clip(low, 0, 1), np.clip(high, 0, 1)
+        return bounded_mean_interval(self.jaccard, self.jaccard_se, self.n_replicas, level)
 
     def recovered_interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Where ``recovered`` would be by ever more replicas: lower and upper ends, (K,) each.

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, entr, stdtrit
+from scipy.special import betaincinv, entr, ndtri, stdtrit
 
 from bbclust._native import engine
 from bbclust.stages.entropies import entropy_between
@@ -57,14 +57,22 @@ def share_interval(
     return np.where(trials > 0, low, np.nan), np.where(trials > 0, high, np.nan)
 
 
-def mean_interval(
+def bounded_mean_interval(
     mean: npt.ArrayLike, error: npt.ArrayLike, n: npt.ArrayLike, level: float
 ) -> tuple[Array, Array]:
-    """Student's intervals of means of n numbers each, by their standard errors; NaN for n < 2."""
-    degrees = np.asarray(n, np.float64) - 1
-    quantile = stdtrit(np.where(degrees > 0, degrees, np.nan), 0.5 + level / 2)
-    half = quantile * np.asarray(error, np.float64)
-    return np.asarray(mean - half), np.asarray(mean + half)
+    """Where the mean of numbers between 0 and 1 lies, by the mean of n of them and its error.
+
+    Jeffreys' interval of a share of as many trials as give the same error,
+    ``mean (1 - mean) / error**2``, fewer for small n as Student's intervals are wider than those of
+    the normal distribution. Means near 1 are skew, which symmetric intervals do not know. Equal
+    numbers count as n trials; NaN for n < 2.
+    """
+    mean, n = np.asarray(mean, np.float64), np.asarray(n, np.float64)
+    squared = np.asarray(error, np.float64) ** 2
+    degrees = np.where(n > 1, n - 1, np.nan)
+    narrower = (ndtri(0.5 + level / 2) / stdtrit(degrees, 0.5 + level / 2)) ** 2
+    trials = np.divide(mean * (1 - mean), squared, out=n + 0 * mean, where=squared > 0) * narrower
+    return share_interval(mean * trials, trials, level)
 
 
 def mean_entropy_influence(labels: Labels, counts: Votes, weights: Array) -> Array:
