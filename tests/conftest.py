@@ -20,6 +20,12 @@ settings.register_profile(
 settings.register_profile(
     "thorough", deadline=None, max_examples=2000, suppress_health_check=list(HealthCheck)
 )
+# Threads of OpenMP and BLAS wait for each other by turning round and round: scikit-learn's k-means
+# on a few hundred rows then takes ten times as long as on one thread, and more where others work.
+# Set before numpy is imported, and for the programs that tests start. The engine has its own.
+for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_threads, "1")
+
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 _FIRST, _, _LAST = os.environ.get("BBCLUST_TEST_SEEDS", "0").partition("-")

@@ -1,5 +1,6 @@
 """The commands, from a file to results, run as people run them."""
 
+import io
 import json
 import os
 import pty
@@ -7,6 +8,8 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,7 @@ from typer.testing import CliRunner
 
 import bbclust
 from bbclust import BBC, KSelector, load_model
+from bbclust.cli import main
 from bbclust.cli.app import app
 from bbclust.cli.output import files
 from bbclust.cli.output.errors import CommandError
@@ -596,34 +600,51 @@ def test_other_settings_are_in_summary_and_report(iris_csv, tmp_path):
 # --- what is printed where ------------------------------------------------------------------------
 
 
-def test_json_is_alone_on_standard_output(iris_csv, tmp_path):
-    done = shell("analyze", iris_csv, *QUICK, "--json", "--out", "out", cwd=tmp_path)
-    assert json.loads(done.stdout) == json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert "bbclust: choosing K ..." in done.stderr.splitlines()
-    assert all(line.startswith("bbclust: ") for line in done.stderr.splitlines())
+@pytest.fixture
+def console_script(tmp_path, monkeypatch):
+    """What the console script runs, in this process: importing anew takes longer than the rest."""
+
+    def call(*arguments):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["bbclust", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        return left.value.code
+
+    return call
 
 
-def test_a_terminal_gets_a_bar_with_the_time_left(iris_csv, tmp_path):
+def test_json_is_alone_on_standard_output(iris_csv, tmp_path, console_script, capfd):
+    """Of the descriptors, which hear the engine too; imports are silent in a process of its own."""
+    assert console_script("analyze", iris_csv, *QUICK, "--json", "--out", "out") == 0
+    stdout, stderr = capfd.readouterr()
+    assert json.loads(stdout) == json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert "bbclust: choosing K ..." in stderr.splitlines()
+    assert all(line.startswith("bbclust: ") for line in stderr.splitlines())
+
+
+def test_a_terminal_gets_a_bar_with_the_time_left(iris_csv, console_script, monkeypatch):
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "bbclust", "analyze", str(iris_csv), *QUICK, "--out", "out"]
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=theirs, cwd=tmp_path, env=environment
-    ) as program:
-        os.close(theirs)
-        shown = b""
-        while True:
-            try:
-                part = os.read(ours, 4096)
-            except OSError:  # closed at the other end
-                break
-            if not part:
-                break
-            shown += part
-        program.stdout.read()
-    os.close(ours)
-    assert program.returncode == 0
-    text = re.sub(rb"\x1b\[[0-9;?]*[a-zA-Z]", b"", shown).decode()
+    shown = []
+
+    def read():
+        with suppress(OSError):  # closed at the other end
+            while part := os.read(ours, 4096):
+                shown.append(part)
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        with open(theirs, "w") as terminal, monkeypatch.context() as patch:
+            patch.setattr(sys, "stderr", terminal)
+            code = console_script("analyze", iris_csv, *QUICK, "--out", "out")
+    finally:
+        reader.join()
+        os.close(ours)
+    assert code == 0
+    text = re.sub(rb"\x1b\[[0-9;?]*[a-zA-Z]", b"", b"".join(shown)).decode()
     assert "choosing K" in text
     assert "left" in text
 
@@ -654,13 +675,16 @@ def test_hostile_names_come_back_as_they_were_and_do_nothing_to_a_terminal(tmp_p
     assert "<script>alert(1)" not in page
 
 
-def test_output_in_a_poor_encoding_still_works(tmp_path):
+def test_output_in_a_poor_encoding_still_works(tmp_path, console_script, monkeypatch):
     frame = iris_frame().with_columns(pl.Series("flower", [f"флора {i}" for i in range(150)]))
     frame.write_csv(tmp_path / "iris.csv")
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = shell("fit", "iris.csv", "--k", 3, cwd=tmp_path, env=environment)
-    assert done.returncode == 0, done.stderr
-    assert "\\u0444" in done.stdout
+    shown = io.BytesIO()
+    poor = io.TextIOWrapper(shown, encoding="ascii")  # as with PYTHONIOENCODING
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", poor)
+        assert console_script("fit", "iris.csv", "--k", 3) == 0
+        poor.flush()
+    assert b"\\u0444" in shown.getvalue()
 
 
 def test_a_reader_that_leaves_is_not_an_error_with_a_traceback(analyzed, iris_csv, tmp_path):

@@ -6,14 +6,17 @@ import resource
 import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 from bbclust import BBC
 from bbclust.cli import main
+from bbclust.cli.app import app
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
 GOOD = pl.DataFrame(ROWS, schema=["a", "b", "c"])
@@ -185,28 +188,45 @@ def test_options_that_cannot_be_met(tmp_path, options, part, command):
     assert os.listdir(tmp_path) == ["t.csv"]
 
 
-def limit_files_to(size):
+@contextmanager
+def files_limited_to(size):
     """Writing beyond fails with a real error of the system, as on a full disk."""
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def run(*arguments):
+    """A command in this process, whose words go to memory: a limit of files is none for them."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return Done(result.exit_code, result.stdout, result.stderr)
 
 
 @pytest.mark.parametrize("size", [100, 5_000])
-def test_a_full_disk_leaves_nothing(tmp_path, size):
+def test_a_full_disk_leaves_nothing(tmp_path, size, monkeypatch):
     """The limits are met by the first file of all, and by the model."""
-    GOOD.write_csv(tmp_path / "t.csv")
-    done = shell(*FIT, "t.csv", cwd=tmp_path, preexec_fn=limit_files_to(size))
+    monkeypatch.chdir(tmp_path)
+    GOOD.write_csv("t.csv")
+    with files_limited_to(size):
+        done = run(*FIT, "t.csv")
     assert_one_sentence(done, "The disk is full")
     assert os.listdir(tmp_path) == ["t.csv"]
 
 
-def test_a_full_disk_at_the_end_keeps_what_is_finished(tmp_path):
-    GOOD.write_csv(tmp_path / "t.csv")
+def test_a_full_disk_at_the_end_keeps_what_is_finished(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    GOOD.write_csv("t.csv")
     options = ["analyze", "t.csv", "--k", "2:3", "--n-replicas", "40", "--fast", "--out", "out"]
-    done = shell(*options, cwd=tmp_path, preexec_fn=limit_files_to(5_000))
+    with files_limited_to(5_000):
+        done = run(*options)
     assert_one_sentence(done, "The disk is full", "go on by the same command and --resume")
     assert sorted(os.listdir(tmp_path)) == ["out.partial", "t.csv"]
     assert not list(tmp_path.rglob("assignments*"))
-    assert shell(*options, "--resume", cwd=tmp_path).returncode == 0
+    assert run(*options, "--resume").returncode == 0
     assert sorted(os.listdir(tmp_path)) == ["out", "t.csv"]
 
 

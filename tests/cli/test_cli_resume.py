@@ -32,6 +32,22 @@ def signalled(self, done, total):
 progress.Lines.update = signalled
 main()
 """
+# Such commands one after the other, forked by a process that has imported all that they need: that
+# takes longer than all they do. After each, how it ended, the files there and the number of cells.
+ONE_AFTER_THE_OTHER = f"""
+import json, os, sys
+from pathlib import Path
+import bbclust.cli.pipeline, bbclust.report
+
+for arguments in json.loads(sys.argv[1]):
+    child = os.fork()
+    if child == 0:
+        sys.argv[1:] = arguments
+        exec({SIGNALLED!r})
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(json.dumps([code, os.listdir(), len(list(Path().rglob("*.cell")))]), flush=True)
+"""
 OPTIONS = ["--k", "2:4", "--n-replicas", "40", "--n-resamples", "2", "--null-reference", "2"]
 N_DATA, N_COMPARED = 3 * 3, 3 + 2  # comparisons for every K, then the rule and the pairs
 N_CELLS = N_DATA + 2 * 3  # half-samples at one of three scales
@@ -81,16 +97,25 @@ def assert_same_results(out, expected):
 
 
 def test_killed_again_and_again_it_ends_with_the_same_results(table, uninterrupted, tmp_path):
-    for after, n_cells, resume in (
-        (1, 1, []),
-        (N_DATA + 2, N_DATA, ["--resume"]),
-        (N_COMPARED + N_CELLS - 1, N_CELLS - 1, ["--resume"]),
-    ):
-        arguments = (table, *OPTIONS, "--out", "out", *resume)
-        done = signalled(signal.SIGKILL, after, *arguments, cwd=tmp_path)
-        assert done.returncode == -signal.SIGKILL
-        assert os.listdir(tmp_path) == ["out.partial"]
-        assert len(list(tmp_path.rglob("*.cell"))) == n_cells
+    killed = str(int(signal.SIGKILL))
+    runs = [
+        [killed, str(after), "analyze", str(table), *OPTIONS, "--out", "out", *resume]
+        for after, resume in (
+            (1, []),
+            (N_DATA + 2, ["--resume"]),
+            (N_COMPARED + N_CELLS - 1, ["--resume"]),
+        )
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_AFTER_THE_OTHER, json.dumps(runs)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        [-signal.SIGKILL, ["out.partial"], n_cells] for n_cells in (1, N_DATA, N_CELLS - 1)
+    ]
     result = analyze(table, *OPTIONS, "--out", tmp_path / "out", "--resume")
     assert result.exit_code == 0, result.output
     assert os.listdir(tmp_path) == ["out"]

@@ -28,6 +28,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from bbclust import BBC, KSelector
 from bbclust.datasets import load_iris
 from bbclust.ensemble.custom_clusterer import adapt
+from bbclust.selection import splits
 from bbclust.stages.alignment import pair_clusters
 from bbclust.stages.bootstrap import draw_replica
 
@@ -117,10 +118,10 @@ def test_the_vote_is_as_good_as_the_clusterer(name, data):
         adjusted_rand_score(truth, adapter.cluster(X, np.ones(len(X)), 3, seed).labels)
         for seed in range(20)
     ]
-    B = 100 if data == "iris" else 60
+    B, n_seeds = (100, 3) if data == "iris" else (30, 2)  # clusters that touch need more of both
     voted = [
         adjusted_rand_score(truth, fit(X, ALL[name], n_replicas=B, random_state=seed).labels_)
-        for seed in range(3)
+        for seed in range(n_seeds)
     ]
     assert np.mean(voted) >= np.mean(plain) - 0.02
 
@@ -481,14 +482,16 @@ def test_scikit_learns_kmeans_agrees_with_the_native_one():
 # Choosing K ---------------------------------------------------------------------------------------
 
 
-def test_k_is_chosen_with_any_clusterer_that_takes_a_number():
-    template = BBC(clusterer=GaussianMixture(), n_replicas=40)
+def test_k_is_chosen_with_any_clusterer_that_takes_a_number(monkeypatch):
+    monkeypatch.setattr(splits, "N_REPLICAS", 20)  # of each pair and each half of a cluster
+    X, blob_of = make_blobs(45, centers=[[0, 0], [10, 0], [0, 10]], random_state=0)
+    template = BBC(clusterer=GaussianMixture(covariance_type="spherical"), n_replicas=20)
     selector = KSelector(
-        template, k_range=range(2, 6), prior_scales=(1.0,), null_reference=0, random_state=0
+        template, k_range=range(2, 5), prior_scales=(1.0,), null_reference=0, random_state=0
     )
-    selector.fit(BLOBS)
+    selector.fit(X)
     assert selector.best_k_ == 3
-    assert adjusted_rand_score(BLOB_OF, selector.labels_) > 0.95
+    assert adjusted_rand_score(blob_of, selector.labels_) > 0.95
 
 
 def test_rows_that_no_replica_voted_on_say_nothing_about_k():

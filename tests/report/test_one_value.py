@@ -28,15 +28,15 @@ TABLES = {
     "paper 1": lambda: make_paper_dataset(1, random_state=1).data,
     "paper 3": lambda: make_paper_dataset(3, random_state=1).data,
     "wine": lambda: load_wine().data,
-    "digits": lambda: load_digits().data[:400, 20:40],
+    "digits": lambda: load_digits().data[:200, 20:36],
     "square": lambda: np.random.default_rng(1).uniform(size=(150, 2)),
     "cloud": lambda: np.random.default_rng(2).normal(size=(60, 2)),
     "overlapping": lambda: blobs(4, 40, 3, 1.5, seed=3),
     "12 blobs": lambda: blobs(12, 20, 3, 8.0, seed=4),
     # Of almost the same size: a sample has another order of sizes.
-    "sampled": lambda: blobs(5, 300, 2, 6.0, seed=5),
+    "sampled": lambda: blobs(5, 120, 2, 6.0, seed=5),
 }
-SAMPLE = 500  # rows that K is chosen by, at most
+SAMPLE = 250  # rows that K is chosen by, at most
 
 
 class _Texts(HTMLParser):
@@ -71,7 +71,7 @@ def files(request, tmp_path_factory):
     out = folder / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(k_selector, "MAX_SAMPLE", SAMPLE)
-        arguments = ["--n-replicas", "40", "--n-resamples", "2", "--k", "2:6"]
+        arguments = ["--n-replicas", "30", "--n-resamples", "2", "--k", "2:5"]
         arguments += ["--null-reference", "7", "--no-id", "--no-header", "--quiet"]
         app(["analyze", str(table), "--out", str(out), *arguments], standalone_mode=False)
     with open(out / "selection.csv") as lines:

@@ -11,7 +11,7 @@ from bbclust.datasets import make_paper_dataset
 from bbclust.stages.bootstrap import draw_replica
 
 TRUE_K = {1: 3, 2: 3, 3: 3, 4: 3, 5: 5, 6: 4}
-N_REPLICAS = 300
+N_REPLICAS = 150
 
 
 def fit(number, random_state=7, **parameters):
@@ -57,9 +57,10 @@ def numpy_draws(model, generator):
         index = np.concatenate([index, np.full(from_prior, -1)])
         points = np.concatenate([rows[index[index >= 0]], points])
         # repeated draws of a row are one point
-        kept, where = np.unique(np.where(index >= 0, index, n + np.arange(m)), return_inverse=True)
+        _, first, where = np.unique(
+            np.where(index >= 0, index, n + np.arange(m)), return_index=True, return_inverse=True
+        )
         merged = np.bincount(where, weights=weights)
-        first = np.array([np.flatnonzero(where == w)[0] for w in range(len(kept))])
         return points[first], merged, index[first]
 
     return draw
@@ -105,13 +106,14 @@ def test_draws_of_its_own_give_the_oracles_result_within_error(number):
         assert abs(getattr(expected, measure) - found.mean()) < 6.6 * error
 
 
+@pytest.mark.filterwarnings("ignore:Half of the rows:UserWarning")  # of few replicas
 def test_starts_screened_on_a_sample_are_as_good_and_as_unstable_as_those_on_all_points():
     """Without clusters: there, starts that are given up too early would show as stability.
 
     The oracle runs every start on all points. Six standard errors of the difference.
     """
     X = np.random.default_rng(0).normal(size=(2000, 8))
-    model = BBC(6, n_replicas=60, random_state=0).fit(X)
+    model = BBC(6, n_replicas=30, random_state=0).fit(X)
     expected = run_oracle(model, engine_draws(model))
     assert model._state.record.replicas.inertia.mean() < 1.002 * np.mean(expected.inertia)
     error = np.sqrt(2) * model.mean_entropy_se_
