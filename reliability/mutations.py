@@ -361,8 +361,8 @@ CPP = (
     ),
     Mutation(
         f"{NATIVE}/voting.hpp",
-        "if (label >= 0) ++counts[e * K + label];",
-        "if (label > 0) ++counts[e * K + label];",
+        "if (label >= 0) add_votes",
+        "if (label > 0) add_votes",
         "strict for non-strict: votes for cluster 0 are not counted",
         "tests/stages/test_entropy_and_votes.py",
         BINDINGS,
