@@ -94,7 +94,7 @@ coverage: ## Measure how much of the package the tests run (half an hour)
 	$(PYTHON) reliability/measure_coverage.py
 
 package: ## Build sdist and wheel twice, repair the wheel, try it where there is no compiler (20 minutes)
-	$(PYTHON) reliability/packaging.py
+	$(PYTHON) reliability/packages.py
 
 properties: ## Try the properties of tests/properties on many random tables and lives of a model (five minutes)
 	$(PYTHON) reliability/properties.py

