@@ -41,6 +41,7 @@ PUBLISHED = (
 
 
 # Workers are forked with bbclust in them: where its number is used, it is another.
+START_LIMIT = 60  # seconds for a scheduler and two workers to start
 OTHER_BBCLUST = """
 import bbclust.dask.cluster.compatibility, bbclust.dask.cluster.session
 
@@ -79,6 +80,23 @@ def fork_on_demand(run: Callable[[], Awaitable[None]]) -> Callable[[], None]:
 
     fork(run_when_asked)
     return lambda: os.write(asking, b".") and None
+
+
+class SetUpError(Exception):
+    """There was no cluster to disturb."""
+
+
+def wait_for_port(port: int) -> None:
+    """Wait until somebody listens."""
+    end = time.monotonic() + START_LIMIT
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        except OSError:
+            if time.monotonic() > end:
+                raise SetUpError("the scheduler did not start") from None
+            time.sleep(0.05)
 
 
 class Proxy:
@@ -176,6 +194,7 @@ class Cluster:
         self._worker_port = proxy_port if workers_by_proxy else self.port
         # All are forked before this process has threads; some wait to be asked for.
         self.scheduler = fork(self._schedule)
+        wait_for_port(self.port)  # a worker whose first connection is closed gives up
         for _ in range(2):
             fork(self._work)
         self.another_scheduler = fork_on_demand(self._schedule)
@@ -183,16 +202,19 @@ class Cluster:
         self.proxy = Proxy(listener, self.port)
         port = proxy_port if client_by_proxy else self.port
         self.client = self._connect(port)
-        self.client.wait_for_workers(2, timeout=120)
+        try:
+            self.client.wait_for_workers(2, timeout=START_LIMIT)
+        except TimeoutError as error:
+            raise SetUpError("a worker did not come") from error
 
     def _connect(self, port: int) -> Client:
-        end = time.monotonic() + 120
+        end = time.monotonic() + START_LIMIT
         while True:
             try:
                 return Client(f"tcp://127.0.0.1:{port}", set_as_default=False)
             except OSError:
                 if time.monotonic() > end:
-                    raise
+                    raise SetUpError("the scheduler did not answer") from None
 
     async def _schedule(self) -> None:
         async with Scheduler(host="127.0.0.1", port=self.port, dashboard=False) as scheduler:

@@ -21,9 +21,10 @@ from pathlib import Path
 
 import dask
 from children import SCRATCH, generator_of, told
-from dask_fault_cases import CASES
+from dask_fault_cases import CASES, START_LIMIT, SetUpError
 from record import Record, arguments
 
+NO_CLUSTER = "no cluster could be started"
 LIMIT = 120  # seconds after which a trial hangs: time-outs below add up to a fraction of it
 SHORTER = {
     "distributed.scheduler.worker-ttl": "10s",
@@ -46,7 +47,7 @@ def run_trial(case: str, estimator: str, number: int, seed: int) -> str:
         os.write(answer, make_trial(case, estimator, number, seed).encode()[:4000])
         os._exit(0)  # whatever threads of a broken client are up to
     try:
-        if not select.select([answers], [], [], LIMIT)[0]:
+        if not select.select([answers], [], [], START_LIMIT + LIMIT)[0]:
             return f"FAILED it hangs: no end after {LIMIT} seconds"
         return os.read(answers, 4000).decode()
     finally:
@@ -62,6 +63,8 @@ def make_trial(case: str, estimator: str, number: int, seed: int) -> str:
         draw = generator_of(seed, f"{case} {estimator}", number)
         try:
             return CASES[case](Path(folder), estimator).trial(draw)
+        except SetUpError as error:
+            return f"{NO_CLUSTER}: {error}"
         except BaseException as error:
             return told(error)
 
@@ -89,7 +92,9 @@ def main() -> int:
             outcome = " ".join(run_trial(case, estimator, number, options.seed).split())
             took = time.monotonic() - began
             record.count("trials in all")
-            if outcome.startswith("FAILED"):
+            if outcome.startswith(NO_CLUSTER):
+                record.count("trials without a cluster, which say nothing")
+            elif outcome.startswith("FAILED"):
                 record.fail(f"{case}, {estimator} {number}: {outcome[7:507]}")
             else:
                 record.count(f"{case}: {outcome}")
