@@ -73,8 +73,9 @@ class BBC(CallbackSupport, FittedEnsemble):
     of replica b. Entropies are those of :func:`~bbclust.entropy` and
     :func:`~bbclust.pairwise_entropy`.
 
-    Memberships are how often the replicas agree. They tell how stable the division is: where all
-    votes agree, other samples of this size would put the row on the same side of the cut. They are
+    Memberships are how often the replicas agree. They tell how stable the division is: where there
+    are clusters and all votes agree, other samples of this size nearly always put the row on the
+    same side of the cut; in a cloud without clusters they do so less often. They are
     not probabilities of belonging to a component, and do not tell whether the cut lies between two
     groups; see ``verdict_`` of :class:`~bbclust.KSelector` for that.
 
