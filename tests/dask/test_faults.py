@@ -297,7 +297,11 @@ def test_a_fit_whose_cluster_is_closed_ends_with_a_sentence():
 
 @pytest.fixture
 def little_patience():
-    """For whoever waits for a cluster in this process."""
+    """For whoever waits for a cluster in this process.
+
+    A busy machine may keep a scheduler from answering for seconds, so what a test ends must have
+    ended before a fit begins, or nobody else's silence must look the same.
+    """
     with dask.config.set({"distributed.scheduler.no-workers-timeout": "5s"}):
         yield
 
@@ -306,9 +310,8 @@ def test_a_scheduler_that_is_frozen_is_not_waited_for_without_end(processes, lit
     scheduler, file = processes
     with Client(scheduler_file=str(file), set_as_default=False) as lost:
         lost._timeout = 1  # for connecting again, which is in vain
-        model = DaskBBC(
-            3, block_size=5, callbacks=lambda *_: scheduler.send_signal(signal.SIGSTOP), client=lost
-        )
+        model = DaskBBC(3, block_size=5, client=lost)
+        scheduler.send_signal(signal.SIGSTOP)
         with pytest.raises(ConnectionError, match=r"has not answered for 5\.00 s: start it again"):
             model.fit(IRIS)
     assert not hasattr(model, "memberships_")

@@ -84,8 +84,7 @@ class Watch:
         )
 
         async def abort() -> None:
-            for comm in list(self._client.rpc.occupied.get(self._address, ())):
-                comm.abort()
+            self._client.rpc.remove(self._address)
             if self._client.scheduler_comm is not None:
                 self._client.scheduler_comm.comm.abort()
 
