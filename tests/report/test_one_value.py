@@ -36,7 +36,7 @@ TABLES = {
     # Of almost the same size: a sample has another order of sizes.
     "sampled": lambda: blobs(5, 120, 2, 6.0, seed=5),
 }
-SAMPLE = 250  # rows that K is chosen by, at most
+SAMPLE = 200  # rows that K is chosen by, at most
 
 
 class _Texts(HTMLParser):

@@ -566,11 +566,13 @@ def test_other_numbers_say_the_same_of_the_same_clusters():
     """Of four blobs on a line, K = 3 is given the numbers 2, 0, 1 for its clusters 0, 1, 2."""
     X = np.repeat([[0.0], [40.0], [100.0], [160.0]], [60, 50, 40, 30], axis=0)
     X = X + np.random.default_rng(0).normal(size=X.shape)
-    verdict = replace(select(X, (2, 3, 4), refit=False).verdict_, best_k=3)
+    selector = select(X, (2, 3, 4), refit=False)
+    verdict = replace(selector.verdict_, best_k=3)
     pair = PairTest((0, 2), 0.5, 0.01)
     before = replace(verdict, pairs=(pair,))
     numbers = [2, 0, 1]
-    after = renumber(before, numbers)
+    doubts = mean_doubts(selector.grid_, 3)
+    after = renumber(before, numbers, mean_doubts(selector.grid_.renumbered(3, numbers), 3))
     assert after.pairs == (replace(pair, clusters=(1, 2)),)
     old, new = before.by_k[1], after.by_k[1]
     assert [new.sizes[numbers[i]] for i in range(3)] == list(old.sizes)
@@ -583,4 +585,6 @@ def test_other_numbers_say_the_same_of_the_same_clusters():
     assert four.parents == tuple(numbers[i] for i in was.parents)
     assert [one.parent for one in four.splits] == [numbers[one.parent] for one in was.splits]
     assert after.by_k[0] == before.by_k[0]
-    assert renumber(after, np.argsort(numbers).tolist()) == before
+    assert renumber(after, np.argsort(numbers).tolist(), doubts) == before
+    tied = renumber(before, numbers, np.zeros((3, 3)))
+    assert tied.by_k[1].worst_pair == (0, 1)

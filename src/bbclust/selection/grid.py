@@ -109,18 +109,12 @@ class Cell:
 
     def renumbered(self, numbers: Sequence[int]) -> Cell:
         """The same with other numbers for the clusters, ``numbers[i]`` for the i-th."""
-
-        def pair_of(pair: tuple[int, int]) -> tuple[int, int]:
-            first, second = sorted(numbers[cluster] for cluster in pair)
-            return first, second
-
+        first, second = sorted(numbers[cluster] for cluster in self.worst_pair)
         order = np.argsort(numbers)  # the cluster that has each number now
-        return replace(
-            self,
-            worst_pair=pair_of(self.worst_pair),
-            doubtful_pair=pair_of(self.doubtful_pair),
-            pair_doubts=self.pair_doubts[np.ix_(order, order)],
-        )
+        doubts = self.pair_doubts[np.ix_(order, order)]
+        doubtful = worst_pair(doubts)
+        assert doubtful is not None
+        return replace(self, worst_pair=(first, second), doubtful_pair=doubtful, pair_doubts=doubts)
 
     @property
     def mean_entropy_se(self) -> float:

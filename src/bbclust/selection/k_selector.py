@@ -48,7 +48,7 @@ from bbclust.selection.half_samples import (
 )
 from bbclust.selection.notebook_view import curves_of, verdict_parts
 from bbclust.selection.progress import FIRST_GRID, GridProgress
-from bbclust.selection.splits import PairTest, Splits
+from bbclust.selection.splits import PairTest, Splits, mean_doubts
 from bbclust.selection.verdict import AUTO_CAP, Verdict, classify_separation, renumber
 from bbclust.stages.random_streams import Stage, fixed_sample, root_seed
 from bbclust.stages.table import Floats, Table, count_distinct_rows
@@ -679,8 +679,9 @@ class KSelector(
             return
         distances = ((of_grid[:, None, :] - of_model[None, :, :]) ** 2).sum(axis=2)
         numbers = linear_sum_assignment(distances)[1].tolist()
-        self.verdict_ = renumber(self.verdict_, numbers)
         self.grid_ = grid.renumbered(self.best_k_, numbers)
+        doubts = mean_doubts(self.grid_, self.best_k_)
+        self.verdict_ = renumber(self.verdict_, numbers, doubts)
         self.curves_ = _curves(self.grid_)
 
     def _publish(self, grid: Grid, evidence: Evidence, seed: int) -> None:

@@ -42,5 +42,5 @@ def curves_of(curves: Mapping[str, Any], chosen: int) -> str:
     here = np.asarray(curves["prior_scale"]) == scale
     k_values = np.asarray(curves["n_clusters"])[here].tolist()
     measures = {words: np.asarray(curves[name])[here].tolist() for name, words in MEASURES.items()}
-    caption = f"Entropies over the number of clusters at prior scale {scale:g}; {chosen} is chosen."
+    caption = f"Entropies by number of clusters at prior scale {scale:g}; {chosen} is chosen."
     return notebook.curve(k_values, measures, chosen, caption)

@@ -36,6 +36,8 @@ from bbclust.selection.splits import PairTest, groups_of, mean_doubts
 from bbclust.stages.entropies import worst_pair
 from bbclust.stages.kmeans import Partition
 
+Array = npt.NDArray[np.float64]
+
 UNTESTED = "not compared"
 AUTO_CAP = 50  # the largest K of k_range="auto"
 
@@ -323,10 +325,12 @@ def most_chosen(confidence: dict[int, float], best_k: int) -> int:
     return max(confidence, key=lambda k: (confidence[k], k == best_k, -k))
 
 
-def renumber(verdict: Verdict, numbers: list[int]) -> Verdict:
+def renumber(verdict: Verdict, numbers: list[int], doubts: Array) -> Verdict:
     """The same with other numbers for the clusters of the best K, ``numbers[i]`` for the i-th.
 
-    Those of other K's stay, but for what they say of their parents.
+    ``doubts`` are those of its pairs, with the numbers that they get. Of pairs with the same doubt
+    the first is the worst one, also among the new numbers. Clusters of other K's keep theirs, but
+    for what they say of their parents.
     """
 
     def pair_of(pair: tuple[int, int]) -> tuple[int, int]:
@@ -338,9 +342,11 @@ def renumber(verdict: Verdict, numbers: list[int]) -> Verdict:
     at = next(i for i, one in enumerate(by_k) if one.n_clusters == verdict.best_k)
     old = np.argsort(numbers)  # the cluster that has each number now
     best = by_k[at]
+    worst = worst_pair(doubts)
+    assert worst is not None
     by_k[at] = replace(
         best,
-        worst_pair=pair_of(best.worst_pair),
+        worst_pair=worst,
         sizes=tuple(best.sizes[i] for i in old),
         parents=None if best.parents is None else tuple(best.parents[i] for i in old),
         splits=tuple(
