@@ -101,7 +101,9 @@ def test_words_are_escaped():
 def test_a_curve_has_every_point_inside_of_it():
     k_values = list(range(2, 41))
     drawn = notebook.curve(k_values, {"a": np.linspace(0, 3, 39).tolist()}, 7, "some & caption")
-    svg = ElementTree.fromstring(drawn)
+    figure = ElementTree.fromstring(drawn)
+    assert "some & caption" in "".join(figure.itertext())
+    svg = figure.find("svg")
     (line,) = svg.findall(".//polyline")
     points = np.array([point.split(",") for point in line.get("points").split()], dtype=float)
     assert len(points) == len(k_values)

@@ -76,7 +76,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], caption: str) -
 def curve(
     k_values: Sequence[int], measures: Mapping[str, Sequence[float]], chosen: int, caption: str
 ) -> str:
-    """Measures over the number of clusters as SVG, the chosen number marked."""
+    """Measures over the number of clusters as SVG with a caption, the chosen number marked."""
     top = max((value for values in measures.values() for value in values), default=0.0) or 1.0
     span = max(k_values[-1] - k_values[0], 1)
 
@@ -120,6 +120,7 @@ def curve(
         drawn.append(text(left + 20, HEIGHT - 4, name, "start"))
         left += 40 + 6.2 * len(name)
     return (
-        f'<svg role="img" aria-label="{escape(caption)}" width="{WIDTH}" height="{HEIGHT}" '
-        f'viewBox="0 0 {WIDTH} {HEIGHT}" style="max-width:100%">{"".join(drawn)}</svg>'
+        f'<figure style="margin:0"><svg role="img" aria-label="{escape(caption)}" '
+        f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" style="max-width:100%">{"".join(drawn)}</svg>'
+        f"<figcaption>{escape(caption)}</figcaption></figure>"
     )

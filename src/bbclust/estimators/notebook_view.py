@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from bbclust import notebook
 from bbclust.percentages import percent
@@ -16,18 +15,8 @@ DISPUTED = 5  # rows that are shown
 class ModelInNotebooks(notebook.ShownInNotebooks):
     """A fitted ensemble as a card before scikit-learn's diagram."""
 
-    cluster_shares_: Any
-    cluster_centers_: Any
-    mean_entropy_: float
-    worst_pair_: tuple[int, int] | None
-    n_replicas_: int
-
     def _findings_html(self) -> str:
-        try:
-            check_is_fitted(self)
-        except Exception:  # not fitted: nothing was found, and a notebook shows the diagram alone
-            return ""
-        return notebook.card(*model_parts(self))
+        return notebook.card(*model_parts(self)) if hasattr(self, "_state") else ""
 
 
 def model_parts(model: Any) -> list[str]:
