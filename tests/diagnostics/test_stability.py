@@ -258,7 +258,15 @@ def test_intervals_of_skew_coefficients_hold(n, rare, value):
     low, high = bounded_mean_interval(mean, error, np.full(n + 1, n), 0.95)
     truth = 1 - (1 - value) * rare
     holds = (low <= truth) & (truth <= high)
-    assert holds @ scipy.stats.binom(n, rare).pmf(count) > 0.925
+    assert holds @ scipy.stats.binom(n, rare).pmf(count) > 0.94
+
+
+@pytest.mark.parametrize("level", [0, 1, 95])
+def test_levels_that_are_none_are_refused(level):
+    found = cluster_stability(np.array([0, 1]), np.array([[0, 1], [0, 1]]), 2)
+    for interval in (found.jaccard_interval, found.recovered_interval):
+        with pytest.raises(ValueError, match=f"level must lie between 0 and 1, got {level}"):
+            interval(level)
 
 
 def test_intervals_are_not_a_number_where_nothing_was_voted_on():

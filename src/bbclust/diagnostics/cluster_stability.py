@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bbclust.stages.monte_carlo import bounded_mean_interval, share_interval
+from bbclust.validation import check_level
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.integer]
@@ -66,6 +67,7 @@ class ClusterStability:
         Jeffreys' intervals of shares of as many trials as have the same error: coefficients near 1
         are skew.
         """
+        level = check_level(level)
         return bounded_mean_interval(self.jaccard, self.jaccard_se, self.n_replicas, level)
 
     def recovered_interval(self, level: float = 0.95) -> tuple[Array, Array]:
@@ -74,7 +76,7 @@ class ClusterStability:
         By Jeffreys' prior; ``recovered_se`` is too coarse for shares near 0 and 1.
         """
         successes = np.rint(np.nan_to_num(self.recovered) * self.n_replicas)
-        return share_interval(successes, self.n_replicas, level)
+        return share_interval(successes, self.n_replicas, check_level(level))
 
 
 def cluster_stability(

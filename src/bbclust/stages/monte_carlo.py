@@ -69,9 +69,9 @@ def bounded_mean_interval(
     """
     mean, n = np.asarray(mean, np.float64), np.asarray(n, np.float64)
     squared = np.asarray(error, np.float64) ** 2
+    trials = np.divide(mean * (1 - mean), squared, out=n.copy(), where=squared > 0)
     degrees = np.where(n > 1, n - 1, np.nan)
-    narrower = (ndtri(0.5 + level / 2) / stdtrit(degrees, 0.5 + level / 2)) ** 2
-    trials = np.divide(mean * (1 - mean), squared, out=n + 0 * mean, where=squared > 0) * narrower
+    trials *= (ndtri(0.5 + level / 2) / stdtrit(degrees, 0.5 + level / 2)) ** 2
     return share_interval(mean * trials, trials, level)
 
 
