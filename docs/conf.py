@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
-from sphinx_gallery.sorting import ExplicitOrder
 
 import bbclust
-
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
 
 project = "bbclust"
 author = "the bbclust developers"
@@ -46,8 +40,6 @@ html_theme_options = {
 }
 html_sidebars = {page: [] for page in ("start", "choosing_k", "priors", "scale", "something_else")}
 project_copyright = author
-suppress_warnings = ["config.cache"]
-nitpicky = False
 
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 4
@@ -72,7 +64,6 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"/\d\d_",
     "within_subsection_order": "FileNameSortKey",
-    "subsection_order": ExplicitOrder(["."]),
     "download_all_examples": False,
     "show_signature": False,
     "show_memory": False,
