@@ -17,6 +17,7 @@ python docs/fill_tables.py reference_search < reference_search.md
 python docs/fill_tables.py trimming < trimming.md
 python docs/fill_tables.py calibrate_errors < errors.md
 python docs/fill_tables.py calibrate_stability < stability.md
+python docs/fill_tables.py unanimous_rows < unanimous.md
 """
 
 from __future__ import annotations
