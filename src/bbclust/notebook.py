@@ -121,6 +121,6 @@ def curve(
         left += 40 + 6.2 * len(name)
     return (
         f'<figure style="margin:0"><svg role="img" aria-label="{escape(caption)}" '
-        f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" style="max-width:100%">{"".join(drawn)}</svg>'
-        f"<figcaption>{escape(caption)}</figcaption></figure>"
+        f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" style="max-width:100%">'
+        f"{''.join(drawn)}</svg><figcaption>{escape(caption)}</figcaption></figure>"
     )
