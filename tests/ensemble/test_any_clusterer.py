@@ -118,7 +118,7 @@ def test_the_vote_is_as_good_as_the_clusterer(name, data):
         adjusted_rand_score(truth, adapter.cluster(X, np.ones(len(X)), 3, seed).labels)
         for seed in range(20)
     ]
-    B, n_seeds = (100, 3) if data == "iris" else (30, 2)  # clusters that touch need more of both
+    B, n_seeds = (100, 3) if data == "iris" else (30, 1)  # clusters that touch need more of both
     voted = [
         adjusted_rand_score(truth, fit(X, ALL[name], n_replicas=B, random_state=seed).labels_)
         for seed in range(n_seeds)
@@ -129,14 +129,12 @@ def test_the_vote_is_as_good_as_the_clusterer(name, data):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @parametrize_with_checks(
     [
-        BBC(n_replicas=5, clusterer=GaussianMixture(), random_state=0),
-        BBC(n_replicas=5, clusterer=AgglomerativeClustering(), random_state=0),
-        BBC(n_replicas=5, clusterer=SpectralClustering(), random_state=0),
-        BBC(n_replicas=5, clusterer=BisectingKMeans(), random_state=0),
-        BBC(n_replicas=5, clusterer=HDBSCAN(copy=True), random_state=0),
-        BBC(n_replicas=5, clusterer=DBSCAN(), random_state=0),
-        BBC(n_replicas=5, clusterer=medoids(), random_state=0),
-        BBC(n_replicas=5, clusterer=scaled_kmeans(), random_state=0),
+        # With and without a number of clusters, weights and predictions; a pipeline.
+        BBC(n_replicas=3, clusterer=GaussianMixture(), random_state=0),
+        BBC(n_replicas=3, clusterer=AgglomerativeClustering(), random_state=0),
+        BBC(n_replicas=3, clusterer=HDBSCAN(copy=True), random_state=0),
+        BBC(n_replicas=3, clusterer=DBSCAN(), random_state=0),
+        BBC(n_replicas=3, clusterer=scaled_kmeans(), random_state=0),
     ],
     # DBSCAN finds noise alone there, which is the same for any weights.
     expected_failed_checks=lambda estimator: (

@@ -47,8 +47,8 @@ EXPECTED_FAILURES = {
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @parametrize_with_checks(
     [
-        BagClust1(),
-        BagClust2(),
+        BagClust1(n_replicas=10),
+        BagClust2(n_replicas=10),
         BagClust2(n_replicas=20, method="pam", n_draws=15),
         BagClust2(n_replicas=20, method="complete", max_exact_rows=15),
     ],

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_digits
 
 from bbclust.cli.app import app
 from bbclust.datasets import load_iris, make_paper_dataset
@@ -26,10 +26,7 @@ def blobs(n_clusters, n_each, d, separation, seed):
 TABLES = {
     "iris": lambda: load_iris().data,
     "paper 1": lambda: make_paper_dataset(1, random_state=1).data,
-    "paper 3": lambda: make_paper_dataset(3, random_state=1).data,
-    "wine": lambda: load_wine().data,
     "digits": lambda: load_digits().data[:200, 20:36],
-    "square": lambda: np.random.default_rng(1).uniform(size=(150, 2)),
     "cloud": lambda: np.random.default_rng(2).normal(size=(60, 2)),
     "overlapping": lambda: blobs(4, 40, 3, 1.5, seed=3),
     "12 blobs": lambda: blobs(12, 20, 3, 8.0, seed=4),

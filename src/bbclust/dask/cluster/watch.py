@@ -58,17 +58,19 @@ class Watch:
         self._over.set()
 
     def _look(self) -> None:
-        answered = time.monotonic()
+        answered, in_vain = time.monotonic(), 0
         while not self._over.wait(self._patience / LOOKS):
             try:
                 workers = self._client.sync(
-                    self._client.scheduler.ncores, callback_timeout=self._patience
+                    self._client.scheduler.ncores, callback_timeout=self._patience / 2
                 )
             except Exception:  # of many kinds, some by shorter time-outs of Dask
-                if time.monotonic() - answered > self._patience and not self._over.is_set():
+                in_vain += 1  # once may be since this process was at a standstill
+                too_long = in_vain > 1 and time.monotonic() - answered > self._patience
+                if too_long and not self._over.is_set():
                     self._hang_up()  # again at the next look, for what was asked meanwhile
                 continue
-            answered = time.monotonic()
+            answered, in_vain = time.monotonic(), 0
             if self._workers_seen is None or self._over.is_set():
                 continue
             if workers:
