@@ -54,6 +54,7 @@ def main() -> None:
         for name in failed:
             record.fail(name)
         print(f"seeds {start} to {stop}: {passed} passed, {len(failed)} failed", flush=True)
+        record.write(options.json)  # what is found stays, should it be ended
     record.write(options.json)
     sys.exit(bool(record.failures))
 

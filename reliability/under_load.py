@@ -87,6 +87,7 @@ def main() -> None:
             for name in failed:
                 record.fail(f"{name} (order {order})")
             print(f"order {order}: {passed} passed, {failed}", flush=True)
+            record.write(options.json)  # what is found stays, should it be ended
     record.write(options.json)
     sys.exit(bool(record.failures))
 

@@ -24,7 +24,7 @@ from engine_build import copy_sources, environment_of, install, installed_engine
 from record import Record, arguments
 
 ROOT = Path(__file__).parents[1]
-SUPPORTED = ("3.10", "3.11", "3.12", "3.13")
+SUPPORTED = ("3.10", "3.11", "3.12", "3.13", "3.14")
 TESTS = (
     "tests/estimators/test_bbc.py",
     "tests/stages",
