@@ -33,7 +33,7 @@ for name, model in models.items():
         print(f"prior {name}: {center:.2f} mm, {low:.2f} to {high:.2f}")
 
 # %%
-# Does the prior contradict the rows? A small value says that such rows would be rare under it.
+# Does the prior contradict the rows? A difference is named if it is large and cannot be chance.
 conflict = models["the machines' settings"].prior_conflict()
 print(conflict)
 

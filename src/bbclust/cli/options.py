@@ -149,7 +149,10 @@ WeightingKind = Annotated[
 VotesKind = Annotated[
     Votes, _method("--votes", help="A replica votes on the rows it drew, or on all.")
 ]
-Draws = Annotated[int | None, _method("--n-draws", min=2, help="Draws per replica, m.")]
+Draws = Annotated[
+    int | None,
+    _method("--n-draws", min=2, help="Draws per replica, m; where K is chosen, of that alone."),
+]
 Criterion = Annotated[
     str, _method(help="How K is chosen: auto, or pairwise or mean as in the paper.")
 ]

@@ -31,6 +31,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc, chdtrc, gammainc, gammaincc
+from threadpoolctl import threadpool_limits
 
 from bbclust.percentages import percent
 from bbclust.priors.covariances import effective_size, weighted_gram
@@ -347,7 +348,8 @@ class _Surroundings:
     @classmethod
     def of(cls, near: _Sample) -> _Surroundings:
         covariance = weighted_gram(near.points - near.mean, near.shares)
-        variances, axes = np.linalg.eigh(covariance)
+        with threadpool_limits(1):  # LAPACK gives other bits for other numbers of threads
+            variances, axes = np.linalg.eigh(covariance)
         # an inverse of the whole would have axes of rounding alone, and negative squares on them
         rounding = len(covariance) * np.finfo(np.float64).eps * variances[-1]
         regular = np.maximum(variances, rounding) + NOTHING**2

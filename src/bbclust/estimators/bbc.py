@@ -216,7 +216,8 @@ class BBC(CallbackSupport, FittedEnsemble):
     trimmed_ : ndarray of shape (n,), bool
         Rows that ``trim`` leaves out.
     n_abstentions_ : int
-        Clusters of replicas left without points or without a partner; their centres do not vote.
+        Clusters of the reference for which a replica has none, or one without points: no centre
+        votes for them.
     n_abstained_votes_ : int
         Votes not cast: rows that a replica calls noise, or puts into a cluster without a partner
         in the reference. With ``clusterer`` only.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import chdtri
+from threadpoolctl import threadpool_limits
 
 from bbclust.priors.gaussian import GaussianMixture
 from bbclust.stages.table import Array
@@ -52,10 +53,12 @@ def mean_variance(mixture: GaussianMixture) -> float:
 def _squared_distances(deviations: Array, factor: Array, variance: float) -> Array:
     """x' R^-1 x for rows x."""
     d = deviations.shape[1]
-    rounded = (1 - ROUNDED) * factor.T @ factor + ROUNDED * variance * np.eye(d)
-    if not rounded.any():  # every component is a point mass
-        return np.where((deviations == 0).all(axis=1), 0.0, np.inf)
-    return np.asarray(np.einsum("ij,ji->i", deviations, np.linalg.solve(rounded, deviations.T)))
+    with threadpool_limits(1):  # BLAS and LAPACK give other bits for other numbers of threads
+        rounded = (1 - ROUNDED) * factor.T @ factor + ROUNDED * variance * np.eye(d)
+        if not rounded.any():  # every component is a point mass
+            return np.where((deviations == 0).all(axis=1), 0.0, np.inf)
+        solved = np.linalg.solve(rounded, deviations.T)
+    return np.asarray(np.einsum("ij,ji->i", deviations, solved))
 
 
 def completed(

@@ -419,9 +419,10 @@ def _draws_text(summary: Mapping[str, Any]) -> str:
         return ""
     m = summary["selection"]["n_draws"]
     return (
-        f"Replicas have {m:,} draws here and their centres vote on all rows, so that a wrong "
-        "number of clusters shows. These entropies are for comparing one number with another; how "
-        "sure each row is, the next section tells, by the replicas of the final division."
+        f"Replicas have {m:,} draws here and their centres vote on rows not drawn, too, so "
+        "that a wrong number of clusters shows. These entropies are for comparing one number with "
+        "another; how sure each row is, the next section tells, by the replicas of the final "
+        "division."
     )
 
 
