@@ -63,6 +63,15 @@ def dependencies() -> list[str]:
     return re.findall(r'"(.+?)"', listed)
 
 
+def has_wheel(python: Path, release: str) -> bool:
+    command = ["-m", "pip", "install", "--dry-run", "--no-deps", "--only-binary", ":all:"]
+    try:
+        run(str(python), *command, release)
+    except FailedCommandError:
+        return False
+    return True
+
+
 def oldest_wheel(python: Path, requirement: str) -> str:
     """The first release within a lower bound of which there is a wheel for a Python."""
     name, bound = requirement.split(">=")
@@ -75,7 +84,9 @@ def oldest_wheel(python: Path, requirement: str) -> str:
         return tuple(int(part) for part in version.split("."))
 
     releases = [v for v in offered[1].split(", ") if re.fullmatch(r"[\d.]+", v)]
-    return min((v for v in releases if parts(v) >= parts(bound)), key=parts)
+    within = sorted((v for v in releases if parts(v) >= parts(bound)), key=parts)
+    # Not every index leaves out what there is no wheel of.
+    return next(v for v in within if has_wheel(python, f"{name}=={v}"))
 
 
 def interpreters(wanted: list[str] | None) -> Iterator[tuple[str, str | None]]:
@@ -125,13 +136,13 @@ def sources_for(python: Path, version: str, scratch: Path) -> Path:
     return tree
 
 
-def run_tests(python: Path, tree: Path) -> tuple[int, list[str]]:
-    """Tests that passed, and the names of those that did not."""
+def run_tests(python: Path, tree: Path, isa: str | None) -> tuple[int, list[str]]:
+    """Tests that passed with an instruction set, the widest if None; names of those that did not."""
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-rfE"]
     done = subprocess.run(
         ["nice", str(python), "-m", "pytest", *options, *TESTS],
         cwd=tree,
-        env=environment_of(tree, python),
+        env=environment_of(tree, python) | ({"BBCLUST_ISA": isa} if isa else {}),
         capture_output=True,
         text=True,
     )
@@ -170,7 +181,9 @@ def main() -> int:
                 try:
                     python = make_environment(path, scratch / f"{version}-{which}", which)
                     tree = sources_for(python, version, scratch)
-                    passed, failed = run_tests(python, tree)
+                    passed, failed = run_tests(
+                        python, tree, None if version == THIS else "portable"
+                    )
                     record.notes.append(f"{what}: {installed(python)}.")
                 except FailedCommandError as error:
                     passed, failed = 0, [f"could not be set up: {error}"]
