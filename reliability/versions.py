@@ -137,7 +137,7 @@ def sources_for(python: Path, version: str, scratch: Path) -> Path:
 
 
 def run_tests(python: Path, tree: Path, isa: str | None) -> tuple[int, list[str]]:
-    """Tests that passed with an instruction set, the widest if None; names of those that did not."""
+    """Tests that passed, by the widest instruction set if none is named; names of the others."""
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-rfE"]
     done = subprocess.run(
         ["nice", str(python), "-m", "pytest", *options, *TESTS],
