@@ -31,10 +31,7 @@ TESTS = (
     "tests/io/test_storage.py",
     "tests/selection/test_selection.py",
 )
-TOOLS = ("pytest-xdist>=3.5", "hypothesis>=6.100", "pandas>=2.0")
-# scikit-learn's parametrize_with_checks hands a generator to pytest up to some release, of which
-# pytest 9 warns.
-PYTEST = {"oldest": "pytest>=8.2,<9", "newest": "pytest>=8.2"}
+TOOLS = ("pytest>=8.2", "pytest-xdist>=3.5", "hypothesis>=6.100", "pandas>=2.0")
 BUILD_TOOLS = ("cmake>=3.26", "ninja>=1.11", "nanobind>=2.4")
 THIS = f"{sys.version_info.major}.{sys.version_info.minor}"
 
@@ -109,7 +106,7 @@ def make_environment(python: str, folder: Path, which: str) -> Path:
     if which == "oldest":
         packages = [f"{one.split('>=')[0]}=={oldest_wheel(here, one)}" for one in packages]
     command = ["-m", "pip", "install", "--quiet", "--only-binary", ":all:", *packages]
-    run(str(here), *command, PYTEST[which], *TOOLS)
+    run(str(here), *command, *TOOLS)
     return here
 
 
