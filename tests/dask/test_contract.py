@@ -150,7 +150,7 @@ def test_impossible_parameters_are_refused_before_a_cluster_starts(parameters, m
 
 def test_a_performance_report_is_written(client, tmp_path):
     path = tmp_path / "report.html"
-    DaskBBC(3, n_replicas=20, client=client, performance_report=path).fit(IRIS)
+    DaskBBC(3, n_replicas=20, random_state=0, client=client, performance_report=path).fit(IRIS)
     page = path.read_text()
     assert page.lstrip().startswith("<!DOCTYPE html>")
     assert "replicas" in page
