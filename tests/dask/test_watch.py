@@ -32,9 +32,12 @@ class Scheduler:
 def watch_until(client, done):
     watch = Watch(client, PATIENCE, "start it again")
     watch.start()
-    while not done():
+    for _ in range(6000):  # a minute, should it be waited for in vain
+        if done():
+            break
         time.sleep(0.01)
     watch.stop()
+    assert done()
     return watch.error
 
 
