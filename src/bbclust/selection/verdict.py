@@ -35,8 +35,7 @@ from bbclust.selection.p_values import LEVEL, in_words
 from bbclust.selection.splits import PairTest, groups_of, mean_doubts
 from bbclust.stages.entropies import worst_pair
 from bbclust.stages.kmeans import Partition
-
-Array = npt.NDArray[np.float64]
+from bbclust.stages.table import Array
 
 UNTESTED = "not compared"
 AUTO_CAP = 50  # the largest K of k_range="auto"
