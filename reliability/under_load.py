@@ -1,10 +1,11 @@
 """A suite that never cries wolf: all tests in random order, on a machine that is busy.
 
-    python reliability/under_load.py [--orders 5] [--repeats 50] [--minutes 240]
+    python reliability/under_load.py [--orders 5] [--repeats 50] [--at-once 3] [--minutes 240]
 
-Busy loops run beside the tests, one per core. Every order is that of a seed of pytest-randomly
-(``pip install pytest-randomly``). Tests that look at memory, time, processes or signals are then
-repeated. A failure is named with the order that it was found in.
+Several runs share the cores with one another and with busy loops, one per core. Every order is that
+of a seed of pytest-randomly (``pip install pytest-randomly``). Tests that look at memory, time,
+processes or signals (those with the mark ``measures``) are then repeated. A failure is named with
+the order that it was found in.
 """
 
 from __future__ import annotations
@@ -16,26 +17,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 
 from record import Record, arguments
 
 ROOT = Path(__file__).parents[1]
-MEASURING = (
-    "tests/baselines/test_baselines.py::test_many_rows_take_little_memory",
-    "tests/cli/test_cli_bad_input.py",
-    "tests/cli/test_cli_resume.py",
-    "tests/cli/test_cli_terminal.py",
-    "tests/dask/test_faults.py",
-    "tests/ensemble/test_interrupt.py",
-    "tests/ensemble/test_same_bits.py",
-    "tests/estimators/test_anytime.py",
-    "tests/estimators/test_bbc.py::test_memory_does_not_grow_with_the_number_of_blocks",
-    "tests/io/test_hostile_files.py",
-    "tests/selection/test_checkpoint.py",
-    "tests/test_imports.py",
-)
 
 
 def spin() -> None:
@@ -56,14 +44,16 @@ def busy_machine() -> Iterator[None]:
             loop.terminate()
 
 
-def run_tests(*options: str) -> tuple[int, list[str]]:
+def run_tests(order: int, *options: str) -> tuple[int, list[str]]:
     """Tests that passed, and the names of those that did not."""
     command = [sys.executable, "-m", "pytest", "-q", "-n", "logical", "-p", "no:cacheprovider"]
-    done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True)
+    command += [f"--randomly-seed={order}", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     passed = re.search(r"(\d+) passed", done.stdout)
     failed = re.findall(r"^(?:FAILED|ERROR) (.*)", done.stdout, re.MULTILINE)
-    if done.returncode != 0 and not failed:
-        failed = [f"pytest ended with {done.returncode}: {(done.stdout + done.stderr)[-300:]}"]
+    if done.returncode != 0:
+        print(done.stdout, done.stderr, flush=True)
+        failed = failed or [f"pytest ended with {done.returncode}"]
     return int(passed[1]) if passed else 0, failed
 
 
@@ -71,23 +61,37 @@ def main() -> None:
     parser = arguments(__doc__, "under_load", minutes=240)
     parser.add_argument("--orders", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=50)
+    parser.add_argument("--at-once", type=int, default=3, help="runs side by side")
     options = parser.parse_args()
     record = Record("Tests in random order on a busy machine")
+    record.notes.append(f"{options.at_once} runs side by side, and one busy loop per core.")
     end = time.monotonic() + 60 * options.minutes
-    jobs = [("the whole suite", ())] * options.orders
-    jobs += [("tests of memory, time, processes and signals", MEASURING)] * options.repeats
-    with busy_machine():
-        for order, (what, tests) in enumerate(jobs, start=options.seed):
-            if time.monotonic() > end:
-                record.notes.append(f"Time was up before order {order}, of {len(jobs)}.")
-                break
-            passed, failed = run_tests(f"--randomly-seed={order}", *tests)
+    jobs: list[tuple[str, tuple[str, ...]]] = [("the whole suite", ())] * options.orders
+    jobs += [("tests of memory, time, processes and signals", ("-m", "measures"))] * options.repeats
+
+    def run(order: int, chosen: tuple[str, ...]) -> tuple[int, list[str]] | None:
+        return None if time.monotonic() > end else run_tests(order, *chosen)
+
+    too_late = 0
+    with busy_machine(), ThreadPoolExecutor(options.at_once) as pool:
+        runs = {
+            pool.submit(run, order, chosen): (order, what)
+            for order, (what, chosen) in enumerate(jobs, start=options.seed)
+        }
+        for done in as_completed(runs):
+            order, what = runs[done]
+            if (found := done.result()) is None:
+                too_late += 1
+                continue
+            passed, failed = found
             record.count(f"orders of {what}")
             record.count("tests passed", passed)
             for name in failed:
                 record.fail(f"{name} (order {order})")
             print(f"order {order}: {passed} passed, {failed}", flush=True)
             record.write(options.json)  # what is found stays, should it be ended
+    if too_late:
+        record.notes.append(f"Time was up before {too_late} of {len(jobs)} orders.")
     record.write(options.json)
     sys.exit(bool(record.failures))
 

@@ -85,6 +85,7 @@ def test_public_names_are_those_of_all():
         _ = bbclust.nonsense
 
 
+@pytest.mark.measures
 def test_import_waits_for_nothing():
     program = """
 import sys

@@ -416,6 +416,7 @@ def test_results_cannot_be_changed():
         choice.best_k = 7
 
 
+@pytest.mark.measures
 def test_many_rows_take_little_memory():
     """100,000 rows: an n x n array would take 80 GB, one of 4,000 rows squared 128 MB."""
     pytest.importorskip("resource", reason="peak memory is read from it; Unix only")

@@ -623,6 +623,7 @@ def test_json_is_alone_on_standard_output(iris_csv, tmp_path, console_script, ca
     assert all(line.startswith("bbclust: ") for line in stderr.splitlines())
 
 
+@pytest.mark.measures
 def test_a_terminal_gets_a_bar_with_the_time_left(iris_csv, console_script, monkeypatch):
     ours, theirs = pty.openpty()
     shown = []
@@ -687,6 +688,7 @@ def test_output_in_a_poor_encoding_still_works(tmp_path, console_script, monkeyp
     assert b"\\u0444" in shown.getvalue()
 
 
+@pytest.mark.measures
 def test_a_reader_that_leaves_is_not_an_error_with_a_traceback(analyzed, iris_csv, tmp_path):
     with subprocess.Popen(
         [sys.executable, "-m", "bbclust", "predict", analyzed[0] / "model.bbc", iris_csv],

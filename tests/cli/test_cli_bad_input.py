@@ -206,6 +206,7 @@ def run(*arguments):
     return Done(result.exit_code, result.stdout, result.stderr)
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("size", [100, 5_000])
 def test_a_full_disk_leaves_nothing(tmp_path, size, monkeypatch):
     """The limits are met by the first file of all, and by the model."""
@@ -217,6 +218,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, size, monkeypatch):
     assert os.listdir(tmp_path) == ["t.csv"]
 
 
+@pytest.mark.measures
 def test_a_full_disk_at_the_end_keeps_what_is_finished(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     GOOD.write_csv("t.csv")
@@ -230,6 +232,7 @@ def test_a_full_disk_at_the_end_keeps_what_is_finished(tmp_path, monkeypatch):
     assert sorted(os.listdir(tmp_path)) == ["out", "t.csv"]
 
 
+@pytest.mark.measures
 def test_a_full_standard_output(tmp_path):
     GOOD.write_csv(tmp_path / "t.csv")
     BBC(2, n_replicas=50, random_state=0).fit(GOOD).save(tmp_path / "model.bbc")

@@ -96,6 +96,7 @@ def assert_same_results(out, expected):
         assert (out / name).read_bytes() == (expected / name).read_bytes(), name
 
 
+@pytest.mark.measures
 def test_killed_again_and_again_it_ends_with_the_same_results(table, uninterrupted, tmp_path):
     killed = str(int(signal.SIGKILL))
     runs = [
@@ -122,6 +123,7 @@ def test_killed_again_and_again_it_ends_with_the_same_results(table, uninterrupt
     assert_same_results(tmp_path / "out", uninterrupted)
 
 
+@pytest.mark.measures
 def test_ctrl_c_keeps_what_is_finished_and_says_how_to_resume(interrupted):
     done, folder = interrupted
     assert done.returncode == 130

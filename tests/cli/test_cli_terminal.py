@@ -216,6 +216,7 @@ def test_an_error_is_broken_between_words_on_a_terminal(monkeypatch):
     assert " ".join(lines) == f"bbclust: {sentence}"
 
 
+@pytest.mark.measures
 def test_a_bar_shows_one_time(tmp_path):
     """What has passed and what is left, side by side, could not be told apart."""
     script = (

@@ -3,36 +3,14 @@
 import subprocess
 import sys
 
-import dask
 import pytest
-from distributed import Client, LocalCluster
-from distributed.utils import get_mp_context
-
-dask.config.set(
-    {
-        # Worker processes are forked by a server that has imported what they need: they start in a
-        # tenth of the time. Not bbclust itself, which some tests make another on some workers.
-        "distributed.worker.multiprocessing-method": "forkserver",
-        # Processes start slowly on a busy machine.
-        "distributed.comm.timeouts.connect": "60s",
-        # A LocalCluster looks for a dead worker only after a while, and gives it up if that is
-        # just when a test has killed it again.
-        "distributed.deploy.lost-worker-timeout": "1h",
-    }
-)
-get_mp_context().set_forkserver_preload(
-    ["distributed", "dask.dataframe", "pyarrow.parquet", "scipy.stats", "sklearn.cluster"]
-)
+from distributed import Client
+from local_clusters import start_cluster
 
 
-def start_cluster(n_workers, **options):
-    settings = {"threads_per_worker": 1, "memory_limit": "1GiB", "dashboard_address": ":0"}
-    return LocalCluster(n_workers=n_workers, processes=True, **{**settings, **options})
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster():
-    """Two workers that tests share; they leave it as it was."""
+    """Two workers that tests of this folder share and leave as they were; idle ones use time."""
     with start_cluster(2) as cluster:
         yield cluster
 

@@ -239,6 +239,7 @@ main()
 """
 
 
+@pytest.mark.measures
 def test_a_scheduler_that_goes_away_is_told_in_one_sentence(
     processes, results, folder, cluster, tmp_path
 ):
@@ -351,6 +352,7 @@ def test_row_groups_that_no_worker_can_hold(cluster, folder, tmp_path, monkeypat
     assert_refused(result, "A row group holds 140 rows, for which a worker needs about")
 
 
+@pytest.mark.measures
 def test_a_cluster_of_its_own_is_closed_at_the_end(folder, tmp_path):
     FRAME.write_parquet(tmp_path / "big.parquet")
     options = ["--engine", "dask", "--workers", "1", "--memory-limit", "1GiB", "--k", "3"]
@@ -371,6 +373,7 @@ def test_a_cluster_of_its_own_is_closed_at_the_end(folder, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"big.parquet", "big-bbclust"}
 
 
+@pytest.mark.measures
 def test_ctrl_c_ends_with_one_sentence_and_closes_the_cluster(tmp_path):
     FRAME.write_parquet(tmp_path / "big.parquet")
     options = ["--engine", "dask", "--workers", "1", "--memory-limit", "1GiB"]

@@ -6,8 +6,8 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import start_cluster
 from distributed import Client, get_client
+from local_clusters import start_cluster
 from same import assert_same_fit
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline

@@ -12,8 +12,8 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from conftest import start_cluster
 from distributed import Client, Nanny, Scheduler, SpecCluster
+from local_clusters import start_cluster
 from same import assert_same_fit
 
 from bbclust import BBC, KSelector
@@ -57,6 +57,7 @@ def mortal(request):
         yield client
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("n_blocks", [1, 12])
 def test_same_bits_when_a_worker_is_killed(n_blocks, mortal):
     killer = KillAfter(mortal, n_blocks)
@@ -66,6 +67,7 @@ def test_same_bits_when_a_worker_is_killed(n_blocks, mortal):
     assert_same_fit(model, BBC(**parameters).fit(IRIS))
 
 
+@pytest.mark.measures
 def test_the_choice_of_k_survives_the_death_of_a_worker(mortal):
     killer = KillAfter(mortal, 3)
     settings = {
@@ -113,6 +115,7 @@ def impatient():
         yield client
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("prior", [hungry_prior(), deadly_prior()], ids=["hungry", "deadly"])
 def test_a_task_that_is_too_much_for_workers_ends_with_what_to_change(prior, impatient):
     model = DaskBBC(3, n_replicas=10, prior=prior, client=impatient)
@@ -179,6 +182,7 @@ sys.modules["bbclust"] = None
 """
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(
     ("preload", "message"),
     [
@@ -208,6 +212,7 @@ def test_other_versions_of_packages_are_warned_of():
         check_versions(here, {"a": here, "b": there})
 
 
+@pytest.mark.measures
 def test_a_cluster_without_workers_is_named():
     with (
         start_cluster(0) as cluster,
@@ -231,6 +236,7 @@ pickle.dump(BBC(5, n_replicas=60, random_state=0).fit(X), sys.stdout.buffer)
 """
 
 
+@pytest.mark.measures
 @pytest.mark.skipif(engine.ISA == "portable", reason="this machine has one instruction set")
 def test_all_use_the_instruction_set_that_they_have_in_common():
     environment = {"BBCLUST_ISA": "portable"}
@@ -251,6 +257,7 @@ def test_all_use_the_instruction_set_that_they_have_in_common():
 # --- a scheduler that goes away -------------------------------------------------------------------
 
 
+@pytest.mark.measures
 def test_a_selection_goes_on_after_its_scheduler_was_lost(processes, client, tmp_path):
     scheduler, file = processes
     folder = tmp_path / "cells"
@@ -285,6 +292,7 @@ def test_a_selection_goes_on_after_its_scheduler_was_lost(processes, client, tmp
     assert times == {path: path.stat().st_mtime_ns for path in kept}  # not computed again
 
 
+@pytest.mark.measures
 def test_a_fit_whose_cluster_is_closed_ends_with_a_sentence():
     with start_cluster(1) as cluster, Client(cluster) as lost:
         model = DaskBBC(3, block_size=5, callbacks=lambda *_: cluster.close(), client=lost)
@@ -306,6 +314,7 @@ def little_patience():
         yield
 
 
+@pytest.mark.measures
 def test_a_scheduler_that_is_frozen_is_not_waited_for_without_end(processes, little_patience):
     scheduler, file = processes
     with Client(scheduler_file=str(file), set_as_default=False) as lost:
@@ -317,6 +326,7 @@ def test_a_scheduler_that_is_frozen_is_not_waited_for_without_end(processes, lit
     assert not hasattr(model, "memberships_")
 
 
+@pytest.mark.measures
 def test_workers_that_are_gone_are_not_waited_for_without_end(little_patience):
     with start_cluster(1) as cluster, Client(cluster) as client:
         model = DaskBBC(3, block_size=5, callbacks=lambda *_: cluster.scale(0), client=client)

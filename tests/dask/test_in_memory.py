@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import start_cluster
 from distributed import Client
+from local_clusters import start_cluster
 from same import assert_same_fit
 from scipy import stats
 from sklearn.cluster import AgglomerativeClustering, MiniBatchKMeans

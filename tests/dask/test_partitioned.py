@@ -342,6 +342,7 @@ def test_questions_that_need_rows_in_memory_say_so(client):
             ask(chunked())
 
 
+@pytest.mark.measures
 def test_a_worker_that_is_killed_changes_nothing(client):
     table = chunked(chunks=(300, 2))
     expected = fit(table, client)

@@ -3,6 +3,8 @@
 import time
 from types import SimpleNamespace
 
+import pytest
+
 from bbclust.dask.cluster.watch import Watch
 
 PATIENCE = 0.1
@@ -41,12 +43,14 @@ def watch_until(client, done):
     return watch.error
 
 
+@pytest.mark.measures
 def test_one_look_in_vain_may_be_a_standstill_of_this_process():
     client = Scheduler(True, False, True)
     assert watch_until(client, lambda: client.answers >= 3) is None
     assert client.hung_up == 0
 
 
+@pytest.mark.measures
 def test_two_looks_in_vain_end_the_wait():
     client = Scheduler(False, True, True)
     error = watch_until(client, lambda: client.hung_up)

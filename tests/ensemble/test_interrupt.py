@@ -79,6 +79,7 @@ def _one_block(monkeypatch):
     monkeypatch.setattr(ensemble, "block_size", lambda *_: 10**6)
 
 
+@pytest.mark.measures
 @pytest.mark.usefixtures("_one_block")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("stage", ["reference", "replicas"])
@@ -92,6 +93,7 @@ def test_ctrl_c_ends_a_fit_soon(stage, n_jobs):
     assert_can_be_fitted(model)
 
 
+@pytest.mark.measures
 @pytest.mark.usefixtures("_one_block")
 def test_what_a_signal_handler_raises_comes_out_of_fit():
     class OutOfTimeError(Exception):
@@ -112,6 +114,7 @@ def test_what_a_signal_handler_raises_comes_out_of_fit():
     assert_clean(model)
 
 
+@pytest.mark.measures
 @pytest.mark.usefixtures("_one_block")
 def test_a_signal_handler_that_does_not_raise_leaves_the_fit_alone():
     calls = []
@@ -128,6 +131,7 @@ def test_a_signal_handler_that_does_not_raise_leaves_the_fit_alone():
     np.testing.assert_array_equal(disturbed.replica_centers_, alone.replica_centers_)
 
 
+@pytest.mark.measures
 def test_interrupted_additions_leave_the_model_as_it_was():
     heard = threading.Event()
     model = BBC(3, n_replicas=100, random_state=0).fit(SMALL)
@@ -228,6 +232,7 @@ def long_gram():
     weighted_gram(rows, np.ones(len(rows)))
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("work", [long_lloyd, long_alignment, long_entropies, long_gram])
 def test_ctrl_c_ends_a_kernel_soon(work):
     with ends_soon(1.0), pytest.raises(KeyboardInterrupt), ctrl_c_from_another_thread(1.0):
@@ -251,6 +256,7 @@ print("fitted", model.n_replicas_, flush=True)
 """
 
 
+@pytest.mark.measures
 def test_ctrl_c_in_a_program_of_its_own():
     command = [sys.executable, "-c", SCRIPT]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:

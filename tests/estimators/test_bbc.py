@@ -656,6 +656,7 @@ def test_order_of_rows_does_not_matter_in_distribution(seed):
     assert_same_distribution(here, there)
 
 
+@pytest.mark.measures
 def test_memory_does_not_grow_with_the_number_of_blocks(monkeypatch):
     """Votes of all blocks at once would take 40 times those of one."""
     X = np.random.default_rng(0).normal(size=(50_000, 2))

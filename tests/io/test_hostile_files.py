@@ -218,6 +218,7 @@ def takes_memory(size, function):
     return min(peaks) > size / 10
 
 
+@pytest.mark.measures
 def test_memory_that_is_taken_is_noticed():
     """And given back at once: of bytes, of arrays, and of arrays that nobody writes to."""
     for take in (
@@ -229,6 +230,7 @@ def test_memory_that_is_taken_is_noticed():
     assert not takes_memory(50_000_000, lambda: len(bytes(1_000_000)))
 
 
+@pytest.mark.measures
 def test_a_bomb_is_not_unpacked(refused):
     bomb = zip_of([("header.json", bytes(50_000_000))])
     assert len(bomb) < 100_000
@@ -236,6 +238,7 @@ def test_a_bomb_is_not_unpacked(refused):
     assert "far more than fits" in refused(bomb)
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("claimed", [10, 100_000])
 def test_a_bomb_that_lies_about_its_size_is_not_unpacked(claimed, refused):
     """The sizes in both directories say that little is inside."""
@@ -248,6 +251,7 @@ def test_a_bomb_that_lies_about_its_size_is_not_unpacked(claimed, refused):
     assert not takes_memory(50_000_000, lambda: refused(lying))
 
 
+@pytest.mark.measures
 def test_members_that_share_their_bytes_are_not_all_unpacked(refused):
     """A thousand entries of the directory point to one member."""
     data = zip_of([("header.json", bytes(1_000_000))])
@@ -290,6 +294,7 @@ def with_described(data, name, dtype, shape, content=None):
     return zip_of(members.items())
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(
     "shape",
     [

@@ -171,6 +171,7 @@ np.sort(np.random.default_rng(0).normal(size=3_000_000))  # while the fit begins
 """
 
 
+@pytest.mark.measures
 def test_an_interpreter_ends_though_a_daemon_thread_is_in_a_fit():
     done = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

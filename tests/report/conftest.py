@@ -11,7 +11,7 @@ from bbclust.datasets import load_iris
 from bbclust.report import write_report
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser():
     """Chromium without a window; tests are skipped where there is none."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
@@ -37,7 +37,7 @@ def browser():
     driver.quit()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def reports(tmp_path_factory):
     """Reports by name: with everything, texts of strangers included, and of odd shapes."""
     pytest.importorskip("bokeh", reason="the report needs bokeh")

@@ -195,6 +195,7 @@ KSelector(
 """
 
 
+@pytest.mark.measures
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals of Unix")
 def test_killed_programs_leave_a_checkpoint_to_go_on_from(uninterrupted, tmp_path, monkeypatch):
     generator = np.random.default_rng()

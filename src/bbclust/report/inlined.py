@@ -57,8 +57,9 @@ def json_in_script(value: Any) -> Markup:
 def figures_in_script(plots: Sequence[figure]) -> Markup:
     """Bokeh's figures, each to be put into the element ``plot-NAME``."""
     document = Document()
-    for plot in plots:
-        document.add_root(plot)
+    with document.models.freeze():  # or all models are listed again at every root
+        for plot in plots:
+            document.add_root(plot)
     numbered = _number_models(json.loads(serialize_json(document.to_json(deferred=False))))
     roots = {root["id"]: f"plot-{root['attributes']['name']}" for root in numbered["roots"]}
     items = [{"docid": "report", "roots": roots, "root_ids": list(roots)}]
