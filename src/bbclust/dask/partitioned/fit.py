@@ -26,6 +26,7 @@ from bbclust.dask.partitioned.replicas import (
     blocks_of,
     run_drawn,
     start_drawing,
+    start_listing,
 )
 from bbclust.dask.partitioned.row_picking import PickedRows, pick_rows
 from bbclust.dask.partitioned.table import PartitionedTable, rows_of, survey
@@ -141,7 +142,8 @@ class PartitionedReplicas:
 
     def _draw(self, batch: range) -> DrawnRows:
         blocks = blocks_of(batch, self._session.n_threads, self._block_size)
-        return start_drawing(self._session, self.table, self.job.plan, blocks)[0]
+        wanted = start_listing(self._session, self.table, self.job.plan, blocks)
+        return start_drawing(self._session, self.table, wanted)[0]
 
 
 def prepare_replicas(
@@ -158,12 +160,14 @@ def prepare_replicas(
     settings = request.settings
     n_draws = min(table.n, MAX_DRAWS) if request.n_draws is None else request.n_draws
     plan = make_plan(settings, table, request.seed, n_draws=n_draws, votes="evaluation")
-    rule = cluster_partitions(session, table, request.n_clusters, plan, tell=tell)
     batch = batches(first, plan.resampling, table.d)[0]
     blocks = blocks_of(batch, session.n_threads, request.block_size)
+    # First of all: one worker lists rows while another clusters the sample, which is one task too.
+    wanted = start_listing(session, table, plan, blocks)
+    rule = cluster_partitions(session, table, request.n_clusters, plan, tell=tell)
     read = partitions_of(table.rows)
     products = cross_products(session, table, rule, read)
-    drawn, (added,) = start_drawing(session, table, plan, blocks, along=[products], read=read)
+    drawn, (added,) = start_drawing(session, table, wanted, along=[products], read=read)
     reference = reference_from(rule, added.result())
     check.check_no_cluster_is_empty(reference.shares)
     reference = reference.renumbered(cluster_order(settings, reference.without_rows))

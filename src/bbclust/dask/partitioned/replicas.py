@@ -100,11 +100,45 @@ def _rows_of_replica(resampling: Resampling) -> float:
     return max(resampling.n_draws * (1 - resampling.prior_weight), 1.0)
 
 
+@dataclass(frozen=True)
+class WantedRows:
+    """Numbers of the rows of evaluation, of a sample, and of those that each block draws.
+
+    Attributes
+    ----------
+    numbers : Delayed tuple of ndarrays
+    blocks : list of ranges
+        Replicas, some at a time.
+    n_rows : float
+        How many they are, about.
+    listing : future
+        The numbers, on their way; they stay on a worker while this is kept.
+    """
+
+    numbers: Delayed
+    blocks: list[range]
+    n_rows: float
+    listing: Future
+
+
+def start_listing(
+    session: Session, table: PartitionedTable, plan: Plan, blocks: list[range]
+) -> WantedRows:
+    """Start to list the rows that blocks of replicas draw, which depends on no other stage."""
+    sample = sample_of(table, plan.seed)
+    others = shared("sample-numbers", (plan.evaluation_rows, sample))
+    list_rows = Task(session, "list-drawn-rows", list_wanted)
+    numbers = list_rows(others, plan.resampling, table.n, plan.seed, blocks)
+    n_replicas = blocks[-1].stop - blocks[0].start
+    n_rows = n_replicas * _rows_of_replica(plan.resampling) + len(sample)
+    (listing,) = start(session, [numbers])
+    return WantedRows(numbers, blocks, n_rows, listing)
+
+
 def start_drawing(
     session: Session,
     table: PartitionedTable,
-    plan: Plan,
-    blocks: list[range],
+    wanted: WantedRows,
     along: Sequence[Delayed] = (),
     read: Sequence[Delayed] | None = None,
 ) -> tuple[DrawnRows, list[Future]]:
@@ -112,13 +146,8 @@ def start_drawing(
 
     What stands in ``along`` is computed by the same pass, if it is made of the same ``read``.
     """
-    sample = sample_of(table, plan.seed)
-    others = shared("sample-numbers", (plan.evaluation_rows, sample))
-    list_rows = Task(session, "list-drawn-rows", list_wanted)
-    wanted = list_rows(others, plan.resampling, table.n, plan.seed, blocks)
-    n_replicas = blocks[-1].stop - blocks[0].start
-    n_rows = n_replicas * _rows_of_replica(plan.resampling) + len(sample)
-    picked = pick_rows(session, table.rows, wanted, len(blocks) + 2, n_rows * table.d, read)
+    blocks, n_values = wanted.blocks, wanted.n_rows * table.d
+    picked = pick_rows(session, table.rows, wanted.numbers, len(blocks) + 2, n_values, read)
     futures = start(session, [*along, *picked])
     evaluation, of_sample, *rows = futures[len(along) :]
     return DrawnRows(blocks, rows, evaluation, of_sample), futures[: len(along)]
