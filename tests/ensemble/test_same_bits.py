@@ -107,6 +107,16 @@ def test_same_bits_with_weights(variant, monkeypatch):
 
 
 @pytest.mark.parametrize("votes", ["drawn", "all"])
+def test_same_bits_in_memory_that_other_blocks_have_used(votes, monkeypatch):
+    """Buffers of so many rows are kept from one block to the next."""
+    X = np.random.default_rng(0).normal(size=(30_000, 8))
+    parameters = {"n_clusters": 4, "n_replicas": 6, "n_init": 1, "votes": votes}
+    one = fit(X, **parameters)
+    monkeypatch.setattr(ensemble, "block_size", lambda *_: 2)
+    assert_same_bits(fit(X, n_jobs=2, **parameters), one)
+
+
+@pytest.mark.parametrize("votes", ["drawn", "all"])
 @dtypes
 def test_same_bits_when_only_a_sample_of_the_rows_is_evaluated(votes, dtype, monkeypatch):
     X = np.random.default_rng(0).normal(size=(6000, 3)).astype(dtype)

@@ -53,6 +53,17 @@ engine = _Engine()
 
 
 @contextmanager
+def kept_memory() -> Iterator[None]:
+    """What calls of the engine have used is left for the next ones inside of the ``with``."""
+    module = _in_use.get()
+    module.keep_memory()
+    try:
+        yield
+    finally:
+        module.release_memory()
+
+
+@contextmanager
 def using_isa(isa: str) -> Iterator[None]:
     """Compute with another instruction set, in this thread and inside of the ``with`` only.
 

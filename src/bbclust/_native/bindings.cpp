@@ -11,6 +11,7 @@
 #include "draws.hpp"
 #include "entropies.hpp"
 #include "gammas.hpp"
+#include "kept_memory.hpp"
 #include "matrices.hpp"
 #include "voting.hpp"
 
@@ -80,6 +81,10 @@ const char* best_isa() {
 NB_MODULE(BBCLUST_MODULE, m) {
     m.attr("ISA") = BBCLUST_ISA_NAME;
     m.def("best_isa", &best_isa, "The widest instruction set that this machine has and that was built.");
+
+    m.def("keep_memory", [] { KeptMemory::shared().begin(); },
+          "Keep large blocks of memory for the next call, until release_memory is called as often.");
+    m.def("release_memory", [] { KeptMemory::shared().end(); });
 
     bind_kernels_of_float(m);
     bind_kernels_of_double(m);

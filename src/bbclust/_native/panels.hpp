@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #endif
 
+#include "kept_memory.hpp"
 #include "simd.hpp"
 
 namespace bbclust {
@@ -31,6 +32,8 @@ struct AlignedAllocator {
     }
     T* allocate(std::size_t n) {
         const std::size_t bytes = n * sizeof(T);
+        if (bytes >= KeptMemory::least)
+            if (void* const kept = KeptMemory::shared().take(bytes)) return static_cast<T*>(kept);
         void* block = ::operator new(bytes, alignment(bytes));
 #if defined(__linux__)
         if (bytes >= 4 * large_page) madvise(block, bytes / large_page * large_page, MADV_HUGEPAGE);
@@ -46,7 +49,11 @@ struct AlignedAllocator {
     void construct(U* p, Arguments&&... arguments) {
         ::new (static_cast<void*>(p)) U(std::forward<Arguments>(arguments)...);
     }
-    void deallocate(T* p, std::size_t n) { ::operator delete(p, alignment(n * sizeof(T))); }
+    void deallocate(T* p, std::size_t n) noexcept {
+        const std::size_t bytes = n * sizeof(T);
+        if (bytes >= KeptMemory::least && KeptMemory::shared().keep(p, bytes, alignment(bytes))) return;
+        ::operator delete(p, alignment(bytes));
+    }
     template <class U>
     bool operator==(const AlignedAllocator<U>&) const {
         return true;

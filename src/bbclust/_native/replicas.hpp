@@ -46,7 +46,7 @@ struct ReplicaResults {
 template <class T>
 struct Evaluation {
     Panels<T> points;
-    std::vector<std::int32_t> slot;  // row -> evaluation point, -1 elsewhere
+    Buffer<std::int32_t> slot;  // row -> evaluation point, -1 elsewhere
 
     explicit Evaluation(const ReplicaPlan<T>& plan) {
         const std::int64_t* rows = plan.evaluation_rows;

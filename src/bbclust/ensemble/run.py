@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bbclust._native import kept_memory
 from bbclust.ensemble.job import Job, Replicas, join
 from bbclust.ensemble.predictors import ReplicaPredictors
 from bbclust.stages.monte_carlo import Precision, measure_precision
@@ -45,7 +46,8 @@ def run_replicas(
             if progress is not None and progress(block.stop - replicas.start):
                 return
 
-    return join(parts())
+    with kept_memory():  # or every block asks the system for it again
+        return join(parts())
 
 
 def run_in_steps(
