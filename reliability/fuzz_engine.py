@@ -167,6 +167,8 @@ def labels_of(g: np.random.Generator, s: Sizes) -> np.ndarray:
 
 FUNCTIONS: dict[str, Callable[[np.random.Generator, Sizes], Arguments]] = {
     "best_isa": lambda g, s: {},
+    "keep_memory": lambda g, s: {},
+    "release_memory": lambda g, s: {},
     "random_words": lambda g, s: {**key(g), "words": np.empty(s.n, dtype=np.uint64)},
     "standard_normals": lambda g, s: {**key(g), "values": np.empty(s.n, dtype=s.dtype)},
     "standard_gammas": lambda g, s: {

@@ -30,7 +30,10 @@ public:
     void begin() { users_.fetch_add(1); }
 
     void end() {
-        if (users_.fetch_sub(1) != 1) return;
+        int before = users_.load();
+        while (before > 0 && !users_.compare_exchange_weak(before, before - 1)) {
+        }
+        if (before != 1) return;
         for (int attempt = 0; attempt < 1000; ++attempt) {
             if (const Inside inside{busy_}) return let_go();
             std::this_thread::yield();
