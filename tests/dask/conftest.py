@@ -8,9 +8,9 @@ from distributed import Client
 from local_clusters import start_cluster
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def cluster():
-    """Two workers that tests of this folder share and leave as they were; idle ones use time."""
+    """Two workers that tests of a file share and leave as they were; idle ones use time."""
     with start_cluster(2) as cluster:
         yield cluster
 

@@ -54,10 +54,15 @@ def run(cluster, *arguments, engine="dask"):
     return CliRunner().invoke(app, ["analyze", *map(str, arguments), *where])
 
 
+def is_progress(line):
+    """How far it is; how long it will take is told where that is long."""
+    return line.endswith((" ...", " left"))
+
+
 def assert_refused(result, sentence):
     assert result.exit_code == 2, result.output
     *progress, told = result.stderr.strip().splitlines()
-    assert all(line.endswith(" ...") for line in progress), result.stderr
+    assert all(map(is_progress, progress)), result.stderr
     assert sentence.lower() in told.lower()
 
 
@@ -255,7 +260,7 @@ def test_a_scheduler_that_goes_away_is_told_in_one_sentence(
         scheduler.kill()
         *progress, told = process.stderr.read().splitlines()
     assert process.wait() == 2
-    assert all(line.endswith(" ...") for line in progress), progress
+    assert all(map(is_progress, progress)), progress
     assert told == (
         f"bbclust: The connection to the scheduler {address} was lost; what is finished is kept in "
         f"{out}.partial: go on by the same command and --resume."
@@ -389,7 +394,7 @@ def test_ctrl_c_ends_with_one_sentence_and_closes_the_cluster(tmp_path):
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers hear it too
         lines = process.stderr.read().splitlines()
     assert process.wait(timeout=600) == 130
-    told = [line for line in lines if not line.endswith((" ...", " left"))]
+    told = [line for line in lines if not is_progress(line)]
     assert len(told) == 1, lines
     assert told[0].startswith("bbclust: Interrupted; what is finished is kept in")
     assert not (tmp_path / "big-bbclust").exists()

@@ -13,6 +13,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from distributed import Client, Nanny, Scheduler, SpecCluster
+from distributed import scheduler as dask_scheduler
 from local_clusters import start_cluster
 from same import assert_same_fit
 
@@ -20,6 +21,7 @@ from bbclust import BBC, KSelector
 from bbclust._native import engine
 from bbclust.dask import DaskBBC, DaskKSelector
 from bbclust.dask.cluster.compatibility import check_versions, describe_process
+from bbclust.dask.cluster.errors import translate_cluster_errors
 from bbclust.datasets import load_iris
 from bbclust.priors import SamplerPrior
 from bbclust.version import BUILD
@@ -228,6 +230,7 @@ import pickle, sys
 from bbclust import BBC
 from bbclust._native import engine
 from bbclust.dask.cluster.compatibility import check_versions, describe_process
+from bbclust.dask.cluster.errors import translate_cluster_errors
 from bbclust.datasets import load_iris
 
 assert engine.ISA == "portable"
@@ -333,6 +336,17 @@ def test_workers_that_are_gone_are_not_waited_for_without_end(little_patience):
         with pytest.raises(RuntimeError, match=r"has had no workers for 5\.00 s: start some and"):
             model.fit(da.from_array(IRIS, chunks=(50, 4)))
     assert not hasattr(model, "memberships_")
+
+
+def test_no_workers_for_too_long_is_one_sentence_whoever_notices(client):
+    error = getattr(dask_scheduler, "NoWorkerError", None)
+    if error is None:
+        pytest.skip("this version of Dask waits without end")
+    with (
+        pytest.raises(RuntimeError, match=r"has had no workers for 5\.00 s: start some and fit"),
+        translate_cluster_errors(client, "connect again"),
+    ):
+        raise error("a task", 5.0)
 
 
 def test_a_closed_client_is_named(cluster):

@@ -1,14 +1,16 @@
 """How tests look at a report in Chromium, and act on it as a reader would."""
 
 import shutil
+from contextlib import suppress
 
+from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
-LONGEST_WAIT = 60  # seconds
+LONGEST_WAIT = 300  # seconds
 
 # Each would set `evil`, open a window or fetch something if it were taken as markup or code.
 HOSTILE = (
@@ -82,6 +84,15 @@ def move_to(page, place):
     actions = ActionChains(page, duration=50)
     actions.w3c_actions.pointer_action.move_to_location(*(round(at) for at in place))
     return actions
+
+
+def drag_until(page, start, end, condition):
+    """Drag until it holds: a drag that is slow, on a loaded machine, is a long press to Bokeh."""
+    for seconds in (10, 20, 40, LONGEST_WAIT):
+        drag(page, start, end)
+        with suppress(TimeoutException):
+            return WebDriverWait(page, seconds).until(lambda _: condition())
+    raise AssertionError("the drag has no effect")
 
 
 def drag(page, start, end):

@@ -11,9 +11,9 @@ from bbclust.datasets import load_iris
 from bbclust.report import write_report
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser():
-    """Chromium without a window; tests are skipped where there is none."""
+    """Chromium without a window; tests are skipped where there is none. Idle, it uses time."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     from browser_page import CHROMIUM, DRIVER
 
@@ -37,7 +37,7 @@ def browser():
     driver.quit()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def reports(tmp_path_factory):
     """Reports by name: with everything, texts of strangers included, and of odd shapes."""
     pytest.importorskip("bokeh", reason="the report needs bokeh")

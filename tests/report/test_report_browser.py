@@ -12,7 +12,7 @@ pytest.importorskip("bokeh", reason="the report needs bokeh")
 
 from browser_page import (
     HOSTILE,
-    drag,
+    drag_until,
     emulate,
     move_to,
     on_model,
@@ -160,8 +160,7 @@ def test_a_box_drawn_with_the_mouse_selects_rows_in_all_views_and_in_the_table(p
     assert 10 < len(wanted) < 140
     start = place_of(page, "map", -1.9, max(y) + 0.05)
     end = place_of(page, "map", min(x) - 0.1, min(y) - 0.05)
-    drag(page, start, end)
-    wait_for(page, lambda: selected(page) == wanted)
+    drag_until(page, start, end, lambda: selected(page) == wanted)
     assert text(page, "selection-status").startswith(f"{len(wanted)} of 150 rows selected")
     assert f"{len(wanted)} rows" in text(page, "pages")
     assert {int(row[0]) for row in table(page)} <= set(wanted)
@@ -183,10 +182,8 @@ def test_a_box_in_the_simplex_selects_too(page):
     x, y = np.array(places)
     corner = np.array([x[0], y[0]])
     wanted = np.flatnonzero(np.hypot(x - corner[0], y - corner[1]) < 0.15).tolist()
-    drag(
-        page, place_of(page, "simplex", *(corner - 0.3)), place_of(page, "simplex", *(corner + 0.3))
-    )
-    wait_for(page, lambda: len(selected(page)) > 0)
+    start, end = (place_of(page, "simplex", *(corner + step)) for step in (-0.3, 0.3))
+    drag_until(page, start, end, lambda: len(selected(page)) > 0)
     assert set(wanted) <= set(selected(page))
     assert len(selected(page)) < 150
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dask.utils import format_bytes
+from dask.utils import format_bytes, format_time
 from distributed import CancelledError, Client, KilledWorker
 from distributed.comm import CommClosedError
 
@@ -29,7 +29,7 @@ def translate_cluster_errors(client: Client, if_lost: str) -> Iterator[None]:
     MemoryError
         Workers die of a task again and again.
     RuntimeError
-        Somebody has cancelled the tasks.
+        Somebody has cancelled the tasks, or there were no workers for too long.
     """
     address, limit = address_of_scheduler(client), ""
     try:
@@ -50,12 +50,22 @@ def translate_cluster_errors(client: Client, if_lost: str) -> Iterator[None]:
             raise ConnectionError(
                 f"The connection to the scheduler {address} was lost: {if_lost}."
             ) from error
+        if type(error).__name__ == "NoWorkerError":  # which older versions of Dask do not have
+            raise no_workers(address, error.timeout) from error  # type: ignore[attr-defined]
         if isinstance(error, CancelledError):
             raise RuntimeError(
                 "The tasks were cancelled on the scheduler, by somebody or by a restart of the "
                 "cluster: fit again."
             ) from error
         raise
+
+
+def no_workers(address: str, seconds: float) -> RuntimeError:
+    """What to say when there is nobody to work, whether Dask has noticed it or we have."""
+    return RuntimeError(
+        f"The cluster at {address} has had no workers for {format_time(seconds)}: start some and "
+        "fit again."
+    )
 
 
 def address_of_scheduler(client: Client) -> str:

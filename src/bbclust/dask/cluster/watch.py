@@ -15,7 +15,7 @@ import dask
 from dask.utils import format_time, parse_timedelta
 from distributed import Client, Future
 
-from bbclust.dask.cluster.errors import address_of_scheduler
+from bbclust.dask.cluster.errors import address_of_scheduler, no_workers
 
 LOOKS = 10  # within the time that is too long
 
@@ -95,10 +95,7 @@ class Watch:
 
     def _cancel(self) -> None:
         """Cancel the tasks of this fit, for which there is no worker."""
-        self.error = RuntimeError(
-            f"The cluster at {self._address} has had no workers for "
-            f"{format_time(self._patience)}: start some and fit again."
-        )
+        self.error = no_workers(self._address, self._patience)
         ours = [key for key in list(self._client.futures) if key not in self._not_ours]
         with suppress(Exception):
             self._client.cancel([Future(key, self._client) for key in ours])
