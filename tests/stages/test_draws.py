@@ -122,6 +122,24 @@ def test_rows_that_are_drawn_are_all_that_must_be_there(table, kind, prior_weigh
         assert_equal(stored.rows >= 0, from_data)
 
 
+@pytest.mark.parametrize("others", [range(0), range(1, 4)])
+def test_points_have_one_order_whichever_rows_are_there(others):
+    """Many rows are put in order by stretches, of the whole table."""
+    table = make_table(np.random.default_rng(0).normal(size=(50_000, 2)))
+    resampling = Resampling(n_draws=20_000, prior_weight=0.5)
+    drawn = [drawn_rows(resampling, table.n, 9, range(b, b + 1)) for b in (0, *others)]
+    numbers = np.unique(np.concatenate(drawn))
+    assert len(numbers) > 9000
+    part = replace(table, rows=table.rows[numbers], numbers=numbers, n_whole=table.n)
+    mixture = mixture_for(table.d)
+    whole = draw_replica(table, mixture, resampling, seed=9, replica=0)
+    stored = draw_replica(part, mixture, resampling, seed=9, replica=0)
+    assert_equal(stored.points, whole.points)
+    assert_equal(stored.weights, whole.weights)
+    from_data = whole.rows >= 0
+    assert_equal(numbers[stored.rows[from_data]], whole.rows[from_data])
+
+
 def test_a_drawn_row_that_is_not_there_is_an_error(table):
     resampling = Resampling(n_draws=12, prior_weight=0.0)
     numbers = drawn_rows(resampling, table.n, 9, range(1))[1:]

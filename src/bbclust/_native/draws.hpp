@@ -88,6 +88,7 @@ public:
     explicit Drawer(const DrawPlan<T>& plan) : plan_(plan) {
         std::fill_n(places_, stretch, std::int32_t(-1));
         if (plan.missing) completed_.emplace(plan);
+        if (plan.row_numbers) find_stretches();
     }
 
     void draw(std::int64_t replica, const GivenDraws<T>& given, const StopFlag& stop, Replica<T>& out) {
@@ -154,7 +155,7 @@ private:
         Stream random(make_key(plan_.seed, Stage::draws, 0, replica));
         Gammas gammas(plan_.seed, Stage::weights, replica);
         begin(plan_.n_draws, out);
-        stretches_.resize((plan_.n + stretch - 1) / stretch);
+        stretches_.resize(n_stretches());
         Draws& draws = draws_;
         std::fill_n(draws.weights, chunk, 1.0);
         std::int64_t prior_draws = 0;
@@ -178,7 +179,7 @@ private:
         }
         for (std::size_t s = 0; s < stretches_.size(); ++s) {
             if (s % 64 == 0) stop.check();
-            add_rows(static_cast<std::int64_t>(s) * stretch, stretches_[s], out);
+            add_rows(first_of_stretch(s), stretches_[s], out);
             stretches_[s].clear();
         }
     }
@@ -196,9 +197,33 @@ private:
             const std::int32_t i = draws.from_data[t];
             const std::int64_t number =
                 row_at(share_of_data(uniform_from(draws.words[i]), prior_weight));
-            stretches_[number / stretch].push_back(
+            stretches_[stretch_of(number)].push_back(
                 {static_cast<std::int32_t>(number), static_cast<T>(draws.weights[i])});
         }
+    }
+
+    // Stretches are of the whole table, so that points have one order whichever rows are here.
+    void find_stretches() {
+        std::int64_t last = -1;
+        for (std::int64_t i = 0; i < plan_.n; ++i) {
+            const std::int64_t here = plan_.row_numbers[i] / stretch;
+            if (here != last) first_of_.push_back(i);
+            last = here;
+            stretch_of_.push_back(static_cast<std::int32_t>(first_of_.size()) - 1);
+        }
+    }
+
+    std::size_t n_stretches() const {
+        return plan_.row_numbers ? first_of_.size()
+                                 : static_cast<std::size_t>((plan_.n + stretch - 1) / stretch);
+    }
+
+    std::int64_t stretch_of(std::int64_t row) const {
+        return plan_.row_numbers ? stretch_of_[row] : row / stretch;
+    }
+
+    std::int64_t first_of_stretch(std::size_t s) const {
+        return plan_.row_numbers ? first_of_[s] : static_cast<std::int64_t>(s) * stretch;
     }
 
     // Those of a stretch; rows that were drawn before gain weight.
@@ -382,7 +407,9 @@ private:
     std::vector<double> cumulative_;
     const float* first_normal_ = nullptr;
     std::vector<std::vector<DrawnRow>> stretches_;
-    std::int32_t places_[stretch];  // of rows of a stretch among the points, -1 if not drawn yet
+    std::vector<std::int32_t> stretch_of_;  // (n,), if some rows are elsewhere
+    std::vector<std::int64_t> first_of_;    // rows of stretches
+    std::int32_t places_[stretch];          // of rows of a stretch among the points, -1 if not drawn yet
 };
 
 // The rows of a whole table of n equal rows that a replica draws, in the order of drawing.
