@@ -50,7 +50,7 @@ def run_tests(order: int, *options: str) -> tuple[int, list[str]]:
     command += [f"--randomly-seed={order}", *options]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     passed = re.search(r"(\d+) passed", done.stdout)
-    failed = re.findall(r"^(?:FAILED|ERROR) (.*)", done.stdout, re.MULTILINE)
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S.*)", done.stdout, re.MULTILINE)
     if done.returncode != 0:
         print(done.stdout, done.stderr, flush=True)
         failed = failed or [f"pytest ended with {done.returncode}"]

@@ -230,7 +230,6 @@ import pickle, sys
 from bbclust import BBC
 from bbclust._native import engine
 from bbclust.dask.cluster.compatibility import check_versions, describe_process
-from bbclust.dask.cluster.errors import translate_cluster_errors
 from bbclust.datasets import load_iris
 
 assert engine.ISA == "portable"

@@ -108,13 +108,8 @@ def test_memberships_are_shares(name, data):
     assert model.n_failed_ == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [
-        *((name, "blobs") for name in THAT_TAKE_A_NUMBER),
-        *((name, "iris") for name in ("AgglomerativeClustering", "GaussianMixture", "KMedoids")),
-    ],
-)
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("name", THAT_TAKE_A_NUMBER)
 def test_the_vote_is_as_good_as_the_clusterer(name, data):
     """Adjusted Rand index at most 0.02 below the plain clusterer's mean over 20 seeds."""
     X, truth = DATA[data]

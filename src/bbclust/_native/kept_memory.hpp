@@ -1,7 +1,7 @@
 // Large blocks of memory that one call leaves for the next.
 //
-// The system gives memory in pages that it has to clear. Replicas of a million rows spend up to a fifth
-// of their time on that if every block of replicas gets its memory anew.
+// The system gives memory in pages that it has to clear, and replicas of a million rows wait for that
+// again and again if every block of replicas gets its memory anew.
 #pragma once
 
 #include <atomic>
