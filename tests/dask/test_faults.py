@@ -13,7 +13,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from distributed import Client, Nanny, Scheduler, SpecCluster
-from distributed import scheduler as dask_scheduler
+from distributed.scheduler import NoWorkerError
 from local_clusters import start_cluster
 from same import assert_same_fit
 
@@ -338,14 +338,11 @@ def test_workers_that_are_gone_are_not_waited_for_without_end(little_patience):
 
 
 def test_no_workers_for_too_long_is_one_sentence_whoever_notices(client):
-    error = getattr(dask_scheduler, "NoWorkerError", None)
-    if error is None:
-        pytest.skip("this version of Dask waits without end")
     with (
         pytest.raises(RuntimeError, match=r"has had no workers for 5\.00 s: start some and fit"),
         translate_cluster_errors(client, "connect again"),
     ):
-        raise error("a task", 5.0)
+        raise NoWorkerError("a task", 5.0)
 
 
 def test_a_closed_client_is_named(cluster):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dask.utils import format_bytes, format_time
 from distributed import CancelledError, Client, KilledWorker
 from distributed.comm import CommClosedError
+from distributed.scheduler import NoWorkerError
 
 from bbclust.dask.cluster.client import smallest_memory
 
@@ -50,8 +51,8 @@ def translate_cluster_errors(client: Client, if_lost: str) -> Iterator[None]:
             raise ConnectionError(
                 f"The connection to the scheduler {address} was lost: {if_lost}."
             ) from error
-        if type(error).__name__ == "NoWorkerError":  # which older versions of Dask do not have
-            raise no_workers(address, error.timeout) from error  # type: ignore[attr-defined]
+        if isinstance(error, NoWorkerError):
+            raise no_workers(address, error.timeout) from error
         if isinstance(error, CancelledError):
             raise RuntimeError(
                 "The tasks were cancelled on the scheduler, by somebody or by a restart of the "
