@@ -145,7 +145,7 @@ def test_same_bits_for_any_number_of_workers_and_any_blocks(client, monkeypatch)
 def test_same_bits_for_any_blocks_that_draw_many_rows(client):
     """The engine puts many rows in order by stretches, wherever the others are."""
     n = 30_000
-    values = GENERATOR.normal(size=(n, 2)) + 4 * (np.arange(n) % 3)[:, None]
+    values = np.random.default_rng(0).normal(size=(n, 2)) + 4 * (np.arange(n) % 3)[:, None]
     table = da.from_array(values, chunks=(7_000, 2))
     settings = {"n_replicas": 8, "n_draws": 15_000, "random_state": 0, "client": client}
     one, other = (DaskBBC(3, block_size=size, **settings).fit(table) for size in (1, 8))
