@@ -46,7 +46,7 @@ def test_the_model_knows_the_names_that_the_selector_saw(client):
 
 def test_large_tables_are_sampled_as_by_the_local_twin(client, monkeypatch):
     monkeypatch.setattr("bbclust.selection.k_selector.MAX_SAMPLE", 60)
-    monkeypatch.setattr("bbclust.dask.estimators.MAX_SAMPLE", 60)
+    monkeypatch.setattr("bbclust.dask.k_selector.MAX_SAMPLE", 60)
     local = KSelector(refit=False, **SETTINGS).fit(X)
     mine = DaskKSelector(refit=False, client=client, **SETTINGS).fit(da.from_array(X, chunks=40))
     assert mine.n_sample_ == 60
