@@ -45,6 +45,7 @@ class OnCluster:
 
 
 def refuse_missing(estimator: BBC) -> None:
+    """Refuse ``missing="draw"``, which no cluster does yet."""
     if estimator.missing == "draw":
         raise ValueError(
             "missing='draw' is not for Dask: fit BBC or KSelector, or fill missing values first."
