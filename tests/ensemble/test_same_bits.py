@@ -98,6 +98,14 @@ def test_same_bits_for_any_size_of_blocks(variant, dtype, monkeypatch):
         assert_same_bits(fit(X, n_jobs=2, **variant), at_once)
 
 
+def test_votes_of_more_replicas_than_a_byte_can_count(monkeypatch):
+    # with Rubin's bootstrap every row has a vote of every replica
+    whole = fit(IRIS, n_replicas=1000, resampling="rubin")
+    assert (whole.n_votes_ == 1000).all()
+    monkeypatch.setattr(ensemble, "block_size", lambda job, n_jobs: 100)
+    assert_same_bits(whole, fit(IRIS, n_replicas=1000, resampling="rubin", n_jobs=2))
+
+
 @pytest.mark.parametrize("variant", ["default", "votes of all", "rubin", "efron"])
 def test_same_bits_with_weights(variant, monkeypatch):
     parameters = VARIANTS[variant] | {"sample_weight": np.arange(150) % 5}

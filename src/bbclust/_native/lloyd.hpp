@@ -41,7 +41,7 @@ template <class T>
 class Lloyd {
 public:
     Centers centers;
-    Buffer<T> labels;    // (padded points,)
+    Buffer<T> labels;    // (padded points,), or longer
     double inertia = 0;  // of the labels, to these centres
     int n_iter = 0;
 
@@ -51,7 +51,7 @@ public:
         total_square_ = total_square;
         K_ = K;
         d_ = points.d;
-        labels.resize(points.padded());
+        make_room(labels, points.padded());
         shifts_.resize(K);
         known_ = Known::nothing;
         settled_ = false;

@@ -26,7 +26,7 @@ public:
         stride_ = (K + W - 1) / W * W;
         kept_.assign(static_cast<std::size_t>(n_panels) * stride_, T(0));
         own_path_then_.resize(n_panels);
-        norms_.resize(static_cast<std::size_t>(n_panels) * W);
+        make_room(norms_, n_panels * W);
         safe_until_.assign((n_panels + block - 1) / block, T(0));
         path_.assign(stride_, T(0));
         std::fill(path_.begin() + K, path_.end(), std::numeric_limits<T>::lowest());

@@ -62,6 +62,16 @@ struct AlignedAllocator {
 template <class T>
 using Buffer = std::vector<T, AlignedAllocator<T>>;
 
+// At least n numbers, whatever they are: what was there before is gone. A few more, so that the next
+// replica, which has some points more or fewer, does not need another block beside this one.
+template <class T>
+void make_room(Buffer<T>& buffer, std::int64_t count) {
+    const std::size_t n = static_cast<std::size_t>(count);
+    if (buffer.size() >= n) return;
+    Buffer<T>().swap(buffer);
+    buffer.resize(n + n / 64);
+}
+
 // A weighted set of points that somebody else keeps. A point of weight zero is as good as absent: it
 // is never chosen as a centre, never counted, never votes. The last panel is filled up with such
 // points.
@@ -99,9 +109,9 @@ struct Panels {
     void reserve(std::int64_t points, int dimensions) {
         d = dimensions;
         n = 0;
-        const std::size_t room = static_cast<std::size_t>((points + W - 1) / W * W);
-        if (values.size() < room * d) values.resize(room * d);
-        if (weights.size() < room) weights.resize(room);
+        const std::int64_t room = (points + W - 1) / W * W;
+        make_room(values, room * d);
+        make_room(weights, room);
     }
 
     // D: the dimension where it is known at compile time, else zero.

@@ -16,27 +16,20 @@ namespace bbclust {
 // Points rounded to single precision, in a unit in which they are about one.
 class SingleCopy {
 public:
-    void take(const Points<double>& points, double square) {
-        double mass = 0;
-        for (std::int64_t i = 0; i < points.n; ++i) mass += points.weights[i];
-        // a power of two: nothing is rounded by it
-        const double mean = square / mass;
-        unit = mean > 0 && std::isfinite(mean) ? std::exp2(-std::round(0.5 * std::log2(mean))) : 1.0;
+    // The total square of the points, which are read once: the unit of the points before is mostly theirs.
+    double take(const Points<double>& points) {
         panels_.reserve(points.n, points.d);
         panels_.n = points.n;
-        constexpr int ratio = lanes<float> / lanes<double>, W = lanes<double>;
-        const std::int64_t n_panels = points.n_panels();
-        const int d = points.d;
-        for (std::int64_t p = 0; p < n_panels; ++p) {
-            const double* from = points.panel(p);
-            float* to = panels_.values.data() + (p / ratio) * d * lanes<float> + p % ratio * W;
-            for (int f = 0; f < d; ++f)
-                for (int i = 0; i < W; ++i)
-                    to[f * lanes<float> + i] = static_cast<float>(unit * from[f * W + i]);
-        }
-        for (std::int64_t i = 0; i < points.n; ++i)
+        double mass = 0;
+        for (std::int64_t i = 0; i < points.n; ++i) {
+            mass += points.weights[i];
             panels_.weights[i] = static_cast<float>(points.weights[i]);
+        }
+        const double square = copy(points), before = unit;
+        unit = unit_of(square / mass);
+        if (unit != before) copy(points);
         panels_.close();
+        return square;
     }
 
     Points<float> view() const { return panels_.view(); }
@@ -44,6 +37,22 @@ public:
     double unit = 1.0;  // of the numbers here, in those of the table
 
 private:
+    // A power of two: nothing is rounded by it.
+    static double unit_of(double mean) {
+        return mean > 0 && std::isfinite(mean) ? std::exp2(-std::round(0.5 * std::log2(mean))) : 1.0;
+    }
+
+    // In the unit; their total square, as it is without.
+    double copy(const Points<double>& points) {
+        constexpr int ratio = lanes<float> / lanes<double>, W = lanes<double>;
+        const int d = points.d;
+        return total_square(points, [&, scale = broadcast(unit)](std::int64_t p, int f, auto values) {
+            float* to = panels_.values.data() + ((p / ratio) * d + f) * lanes<float> + p % ratio * W;
+            const Pack<double> scaled = scale * values;
+            for (int i = 0; i < W; ++i) to[i] = static_cast<float>(scaled[i]);
+        });
+    }
+
     Panels<float> panels_;
 };
 
@@ -57,9 +66,9 @@ public:
     template <class Search>
     Lloyd<T>& find(const Points<T>& points, int K, const LloydSettings& settings, const StopFlag& stop,
                    Search&& search) {
-        const double square = total_square(points);
+        double square;
         if constexpr (std::is_same_v<T, double>) {
-            single_.take(points, square);
+            square = single_.take(points);
             LloydSettings scaled = settings;
             scaled.tolerance *= single_.unit * single_.unit;
             const double scaled_square = square * single_.unit * single_.unit;
@@ -68,6 +77,8 @@ public:
                 make_exact(found, points, square, K, stop);
                 return exact_;
             }
+        } else {
+            square = total_square(points);
         }
         return search(points, square, 1.0, settings);
     }

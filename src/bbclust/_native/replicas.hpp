@@ -67,14 +67,8 @@ struct Evaluation {
 template <class T, Clusterer<T> P>
 class ReplicaWorker {
 public:
-    // `votes`: where this thread counts votes on drawn rows; null for a place of its own.
-    ReplicaWorker(const ReplicaPlan<T>& plan, const P& clusterer, const Evaluation<T>& evaluation,
-                  std::int32_t* votes)
-        : plan_(plan),
-          clusterer_(clusterer),
-          evaluation_(evaluation),
-          votes_(votes),
-          drawer_(plan.draws) {
+    ReplicaWorker(const ReplicaPlan<T>& plan, const P& clusterer, const Evaluation<T>& evaluation)
+        : plan_(plan), clusterer_(clusterer), evaluation_(evaluation), drawer_(plan.draws) {
         if (!plan.draws.missing || !plan.vote_on_all) return;
         evaluation_points_ = evaluation.points;
         incomplete_.emplace(*plan.draws.missing, plan.draws.rows, plan.n_evaluation,
@@ -83,10 +77,8 @@ public:
 
     // `replica` names the random streams, `b` is the place in the block.
     void compute(std::int64_t replica, std::int64_t b, const StopFlag& stop, const ReplicaResults& out) {
-        if (!votes_ && plan_.votes_on_drawn()) {  // here, where other threads are busy too
-            own_votes_.assign(static_cast<std::size_t>(plan_.draws.n) * plan_.K, 0);
-            votes_ = own_votes_.data();
-        }
+        if (plan_.votes_on_drawn())  // here, where other threads are busy too
+            votes_.begin_replica(plan_.draws.n * plan_.K);
         drawer_.draw(replica, plan_.given.of(b, plan_.draws.d), stop, replica_);
         if (incomplete_) incomplete_->complete(replica, evaluation_points_);
         found_ = clusterer_.cluster(replica_.panels.view(), plan_.reference_centers,
@@ -98,10 +90,9 @@ public:
         out.n_iter[b] = found_.n_iter;
     }
 
-    // Adds the votes that were counted here, those of rows begin .. end.
-    void add_own_votes(std::int64_t begin, std::int64_t end, std::int32_t* to) const {
-        if (own_votes_.empty()) return;
-        for (std::int64_t e = begin * plan_.K; e < end * plan_.K; ++e) to[e] += own_votes_[e];
+    // Adds the votes on rows begin .. end that were counted here.
+    void add_votes_to(std::int32_t* to, std::int64_t begin, std::int64_t end) const {
+        votes_.add_to(to, begin * plan_.K, end * plan_.K);
     }
 
 private:
@@ -192,10 +183,10 @@ private:
         std::fill_n(kept, plan_.n_evaluation, std::int16_t(-1));
         const std::int32_t* slot = evaluation_.slot.data();
         const auto fetch = [this, slot](std::int64_t row) {
-            if (plan_.count_votes) prefetch(votes_ + row * plan_.K);
+            if (plan_.count_votes) prefetch(votes_.bytes() + row * plan_.K);
             prefetch(slot + row);
         };
-        for_drawn_rows(fetch, [&, K = plan_.K, votes = plan_.count_votes ? votes_ : nullptr](
+        for_drawn_rows(fetch, [&, K = plan_.K, votes = plan_.count_votes ? votes_.bytes() : nullptr](
                                   std::int64_t row, int found) {
             const int label = aligned[found];
             if (votes) ++votes[row * K + label];
@@ -206,8 +197,7 @@ private:
     const ReplicaPlan<T>& plan_;
     P clusterer_;
     const Evaluation<T>& evaluation_;
-    std::int32_t* votes_;
-    Buffer<std::int32_t> own_votes_;
+    CountedVotes votes_;  // on drawn rows
     Drawer<T> drawer_;
     std::optional<IncompletePoints<T>> incomplete_;  // of the evaluation points
     Panels<T> evaluation_points_;                    // as they are in a replica, if some are incomplete
@@ -230,16 +220,15 @@ void run_replicas(const ReplicaPlan<T>& plan, const P& clusterer, std::int64_t f
     n_threads = static_cast<int>(std::min<std::int64_t>(n_threads, count));
     std::vector<ReplicaWorker<T, P>> workers;
     workers.reserve(n_threads);
-    for (int t = 0; t < n_threads; ++t)  // the first thread counts in place
-        workers.emplace_back(plan, clusterer, evaluation, t == 0 ? out.votes : nullptr);
+    for (int t = 0; t < n_threads; ++t) workers.emplace_back(plan, clusterer, evaluation);
     StopFlag stop;
     parallel_for(count, n_threads, stop, interrupted,
                  [&](std::int64_t b, int thread) { workers[thread].compute(first + b, b, stop, out); });
-    if (n_threads > 1 && plan.votes_on_drawn()) {
+    if (plan.votes_on_drawn()) {
         constexpr std::int64_t block = 65536;
         const auto add_votes = [&](std::int64_t job, int) {
             for (const ReplicaWorker<T, P>& worker : workers)
-                worker.add_own_votes(job * block, std::min((job + 1) * block, n), out.votes);
+                worker.add_votes_to(out.votes, job * block, std::min((job + 1) * block, n));
         };
         parallel_for((n + block - 1) / block, n_threads, stop, interrupted, add_votes);
     }

@@ -58,8 +58,8 @@ public:
         for (int k = 0; k < K; ++k) next_[k + 1] += next_[k];
         panels_.reserve(points.n, d);
         panels_.n = points.n;
-        order_.resize(points.n);
-        sorted_labels_.resize(points.padded());
+        make_room(order_, points.n);
+        make_room(sorted_labels_, points.padded());
         with_dimension_if_single<T>(d, [&](auto D) {
             const int d = D() ? D() : points.d;
             for (std::int64_t i = 0; i < points.n; ++i) {
@@ -73,8 +73,7 @@ public:
             }
         });
         panels_.close();
-        std::fill(sorted_labels_.begin() + points.n, sorted_labels_.end(), sorted_labels_[points.n - 1]);
-        labels.swap(sorted_labels_);
+        close(labels);
     }
 
     Points<T> view() const { return panels_.view(); }
@@ -82,12 +81,17 @@ public:
     // Back to the order of before.
     void undo(Buffer<T>& labels) {
         for (std::int64_t i = 0; i < panels_.n; ++i) sorted_labels_[i] = labels[order_[i]];
-        std::fill(sorted_labels_.begin() + panels_.n, sorted_labels_.end(),
-                  sorted_labels_[panels_.n - 1]);
-        labels.swap(sorted_labels_);
+        close(labels);
     }
 
 private:
+    // The last panel is filled up with copies of the last point.
+    void close(Buffer<T>& labels) {
+        std::fill_n(sorted_labels_.begin() + panels_.n, panels_.padded() - panels_.n,
+                    sorted_labels_[panels_.n - 1]);
+        labels.swap(sorted_labels_);
+    }
+
     Panels<T> panels_;
     Buffer<std::int32_t> order_;  // where each point is now
     Buffer<T> sorted_labels_;

@@ -199,9 +199,10 @@ private:
     Buffer<double> masked_double_;
 };
 
-// sum of w|x|^2, in double: inertias are small differences from it
-template <class T>
-double total_square(const Points<T>& points) {
+// sum of w|x|^2, in double: inertias are small differences from it. On the way visit(panel, feature,
+// values) sees them all, a register at a time.
+template <class T, class Visit>
+double total_square(const Points<T>& points, Visit&& visit) {
     constexpr int W = lanes<T>, N = static_cast<int>(sizeof(double) / sizeof(T));
     Pack<double> total[N];
     for (int h = 0; h < N; ++h) total[h] = broadcast(0.0);
@@ -209,7 +210,9 @@ double total_square(const Points<T>& points) {
         Pack<double> square[N], value[N], weight[N];
         for (int h = 0; h < N; ++h) square[h] = broadcast(0.0);
         for (int f = 0; f < points.d; ++f) {
-            widen<T, double>(load(points.panel(p) + f * W), value);
+            const Pack<T> values = load(points.panel(p) + f * W);
+            visit(p, f, values);
+            widen<T, double>(values, value);
             for (int h = 0; h < N; ++h) square[h] = square[h] + value[h] * value[h];
         }
         widen<T, double>(load(points.weights + p * W), weight);
@@ -218,6 +221,11 @@ double total_square(const Points<T>& points) {
     double sum = 0;
     for (int h = 0; h < N; ++h) sum += sum_of_lanes<double>(total[h]);
     return sum;
+}
+
+template <class T>
+double total_square(const Points<T>& points) {
+    return total_square(points, [](std::int64_t, int, const Pack<T>&) {});
 }
 
 }  // namespace bbclust

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -54,6 +55,39 @@ private:
     std::int64_t n_;
     int K_;
     std::vector<std::uint8_t> counts_;  // (K, points)
+};
+
+// Votes of many replicas, one after the other, each at most one in a place: in bytes, which stay in cache
+// four times as long as whole numbers, until these might overflow.
+class CountedVotes {
+public:
+    // Room for the votes of one more replica.
+    void begin_replica(std::int64_t n_places) {
+        if (bytes_.empty()) bytes_.assign(static_cast<std::size_t>(n_places), 0);
+        if (in_bytes_ == std::numeric_limits<std::uint8_t>::max()) {
+            if (sums_.empty()) sums_.assign(bytes_.size(), 0);
+            for (std::size_t e = 0; e < bytes_.size(); ++e) sums_[e] += bytes_[e];
+            std::fill(bytes_.begin(), bytes_.end(), std::uint8_t(0));
+            in_bytes_ = 0;
+        }
+        ++in_bytes_;
+    }
+
+    std::uint8_t* bytes() { return bytes_.data(); }
+    const std::uint8_t* bytes() const { return bytes_.data(); }
+
+    // Those of places begin .. end.
+    void add_to(std::int32_t* to, std::int64_t begin, std::int64_t end) const {
+        if (bytes_.empty()) return;
+        for (std::int64_t e = begin; e < end; ++e) add_votes(to[e], bytes_[e]);
+        if (sums_.empty()) return;
+        for (std::int64_t e = begin; e < end; ++e) add_votes(to[e], sums_[e]);
+    }
+
+private:
+    Buffer<std::uint8_t> bytes_;
+    Buffer<std::uint32_t> sums_;
+    int in_bytes_ = 0;
 };
 
 // Points, some of which are incomplete rows: `missing` places them.

@@ -201,27 +201,32 @@ class Replicas:
         return np.where(counts[:, None] > 0, means, otherwise)
 
 
-def join(parts: Iterable[Replicas]) -> Replicas:
+def join(parts: Iterable[Replicas], *, keep_votes: bool = True) -> Replicas:
     """Replicas of several blocks as one, in the order given.
 
     Only one part's votes are held besides their sum, so that memory does not grow with the number
-    of parts when they come from a generator.
+    of parts when they come from a generator. Without ``keep_votes`` they are summed into the first
+    part's own.
     """
-    rest = iter(parts)
-    first = next(rest)
-    votes, kept = first.votes, [first]
-    for part in rest:
-        votes = first.votes + part.votes if len(kept) == 1 else np.add(votes, part.votes, out=votes)
+    kept: list[Replicas] = []
+    for part in parts:
+        if not kept:
+            votes = part.votes
+        elif keep_votes and len(kept) == 1:
+            votes = votes + part.votes
+        else:
+            np.add(votes, part.votes, out=votes)
         kept.append(replace(part, votes=part.votes[:0].copy()))
+        del part  # and its votes, while the next part is made
     if len(kept) == 1:
-        return first
+        return replace(kept[0], votes=votes)
     by_replica = ("centers", "occupied", "margin", "inertia", "n_iter", "evaluation_labels")
     joined = {
         name: np.concatenate([getattr(part, name) for part in kept])
         for name in (*by_replica, "abstained")
     }
     return replace(
-        first,
+        kept[0],
         votes=votes,
         models=tuple(model for part in kept for model in part.models),
         failures=tuple(failure for part in kept for failure in part.failures),

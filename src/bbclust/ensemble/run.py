@@ -47,7 +47,7 @@ def run_replicas(
                 return
 
     with kept_memory():  # or every block asks the system for it again
-        return join(parts())
+        return join(parts(), keep_votes=False)
 
 
 def run_in_steps(
