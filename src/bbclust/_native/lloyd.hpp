@@ -56,9 +56,8 @@ public:
         known_ = Known::nothing;
         settled_ = false;
         small_move_ = first_small_move;
-        worthwhile_share_ = in_order && points.padded() * d_ > cached_values
-                                ? Margins<T>::worthwhile_share(K_, d_)
-                                : 0.0;
+        worthwhile_share_ =
+            in_order && !points.stay_in_cache() ? Margins<T>::worthwhile_share(K_, d_) : 0.0;
     }
 
     // Labels have been written, and centers of which they are the nearest.
@@ -130,7 +129,6 @@ private:
     static constexpr double first_small_move = 0.25;
     // Of few centres and features all are looked at in no time, and so are points that stay in cache.
     static constexpr double least_share = 0.1;
-    static constexpr std::int64_t cached_values = 1 << 18;
     // Where little is gained, only runs that last are worth it.
     static constexpr double early_share = 0.5;
     static constexpr int lasting = 3;  // iterations
@@ -215,31 +213,33 @@ private:
     template <int D>
     bool look_again(std::int64_t b) {
         constexpr std::int64_t block = Margins<T>::block;
-        const std::int64_t end = std::min((b + 1) * block, points_.n_panels());
-        T least = std::numeric_limits<T>::max();
+        const std::int64_t begin = b * block, end = std::min(begin + block, points_.n_panels());
+        const auto least_in = [&](std::int64_t p) { return margins_.least(p, labels.data() + p * W); };
+        T least[block];
+        std::uint32_t lost = 0;  // panels as bits
+        for (std::int64_t p = begin; p < end; ++p) {
+            least[p - begin] = least_in(p);
+            lost |= static_cast<std::uint32_t>(least[p - begin] < 0) << (p - begin);
+        }
         bool changed = false;
-        const auto take_least = [&](std::int64_t p) {
-            const T here = margins_.least(p, labels.data() + p * W);
-            least = std::min(least, std::max(here, T(0)));
-            return here;
-        };
-        for_groups<2>(b * block, end, [&](std::int64_t p, auto R) {
-            const T before = least;
-            const bool first = take_least(p) < 0, second = R() == 2 && take_least(p + 1) < 0;
-            if (!first && !second) return;
-            least = before;
-            if (first && second) changed |= look_again_at<D, R()>(p);
-            else changed |= look_again_at<D, 1>(first ? p : p + 1);
-            for (int r = 0; r < R(); ++r) take_least(p + r);
+        for_groups<2>(begin, end, [&](std::int64_t p, auto R) {
+            const std::uint32_t here = lost >> (p - begin) & ((1U << R()) - 1),
+                                later = lost >> (p - begin) >> R();
+            if (!here) return;
+            const T* next = points_.panel(later ? p + R() + std::countr_zero(later) : end);
+            if (here == 3) changed |= look_again_at<D, R()>(p, next);
+            else changed |= look_again_at<D, 1>(p + std::countr_zero(here), next);
+            for (int r = 0; r < R(); ++r)
+                if (here >> r & 1) least[p + r - begin] = std::max(least_in(p + r), T(0));
         });
-        margins_.set_safe(b, least);
+        margins_.set_safe(b, *std::min_element(least, least + (end - begin)));
         return changed;
     }
 
     template <int D, int R>
-    bool look_again_at(std::int64_t p) {
+    bool look_again_at(std::int64_t p, const T* next) {
         Pack<T> found[R];
-        margins_.template look_again<D, R>(points_, p, book_, labels.data() + p * W, found);
+        margins_.template look_again<D, R>(points_, p, book_, labels.data() + p * W, next, found);
         bool changed = false;
         for (int r = 0; r < R; ++r) changed |= take_panel(p + r, found[r]);
         return changed;

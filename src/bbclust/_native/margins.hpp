@@ -59,7 +59,7 @@ public:
             }
             store(norms_.data() + (p + r) * W, norm);
         }
-        evaluate<D, R>(points, p, book, list_all(), found);
+        evaluate<D, R>(points, p, book, list_all(), points.panel(p + R), found);
     }
 
     // The least margin in a panel: below zero, points may have changed.
@@ -79,10 +79,11 @@ public:
     bool is_safe(std::int64_t block) const { return longest_path_ < safe_until_[block]; }
     void set_safe(std::int64_t block, T least) { safe_until_[block] = longest_path_ + T(0.49) * least; }
 
-    // The nearest centres of R neighbouring panels, of which some have lost a margin.
+    // The nearest centres of R neighbouring panels, of which some have lost a margin. `next` is the panel
+    // that will be asked for next.
     template <int D, int R>
     void look_again(const Points<T>& points, std::int64_t p, const Codebook<T>& book, const T* labels,
-                    Pack<T> (&found)[R]) {
+                    const T* next, Pack<T> (&found)[R]) {
         int count = K_;
         if (K_ <= W) {
             list_all();
@@ -95,7 +96,7 @@ public:
                     list_[count++] = k + std::countr_zero(here);
         }
         looked_at_ += R * count;
-        evaluate<D, R>(points, p, book, count, found);
+        evaluate<D, R>(points, p, book, count, next, found);
     }
 
     // Up to which share of centres and panels looked at it is cheaper than to look at all without
@@ -144,14 +145,16 @@ private:
     // The nearest of the centres on the list, and the margins of all of these.
     template <int D, int R>
     void evaluate(const Points<T>& points, std::int64_t p, const Codebook<T>& book, int count,
-                  Pack<T> (&label)[R]) {
+                  const T* next, Pack<T> (&label)[R]) {
         Pack<T> best[R];
         for (int r = 0; r < R; ++r) {
             best[r] = broadcast(std::numeric_limits<T>::infinity());
             label[r] = broadcast(T(0));
         }
-        for_tiles(count,
-                  [&](int t, auto tile) { score<D, R, tile()>(points, p, book, t, best, label); });
+        for_tiles(count, [&](int t, auto tile) {
+            if (t == 0) score<D, R, tile(), true>(points, p, book, t, next, best, label);
+            else score<D, R, tile(), false>(points, p, book, t, next, best, label);
+        });
         for (int r = 0; r < R; ++r)
             keep(p + r, scores_.data() + r * (stride_ + 8) * W, count, best[r], label[r]);
     }
@@ -183,9 +186,9 @@ private:
         own_path_then_[p] = own_path(labels);
     }
 
-    template <int D, int R, int N>
+    template <int D, int R, int N, bool hints>
     void score(const Points<T>& points, std::int64_t p, const Codebook<T>& book, int first,
-               Pack<T> (&best)[R], Pack<T> (&label)[R]) {
+               const T* next, Pack<T> (&best)[R], Pack<T> (&label)[R]) {
         const int d = D ? D : points.d;
         const T* x = points.values + p * d * W;
         const T* center[N];
@@ -197,6 +200,8 @@ private:
         for (int f = 0; f < d; ++f) {
             Pack<T> xf[R];
             for (int r = 0; r < R; ++r) xf[r] = load(x + (r * d + f) * W);
+            if constexpr (hints)
+                for (int r = 0; r < R; ++r) prefetch_register(next + r * d * W, f);
             for (int j = 0; j < N; ++j) {
                 const Pack<T> cf = broadcast(center[j][f]);
                 for (int r = 0; r < R; ++r) score[r][j] = score[r][j] - xf[r] * cf;

@@ -39,8 +39,9 @@ struct Codebook {
     }
 };
 
-// Scores of R panels against KT centres, kept in registers.
-template <int D, class T, int R, int KT>
+// Scores of R panels against KT centres, kept in registers. With hints the R panels after them are asked
+// for on the way.
+template <int D, class T, int R, int KT, bool hints>
 inline void score_tile(const T* x, std::int64_t stride, const Codebook<T>& book, int k0,
                        Pack<T> (&best)[R], Pack<T> (&label)[R]) {
     constexpr int W = lanes<T>;
@@ -52,6 +53,8 @@ inline void score_tile(const T* x, std::int64_t stride, const Codebook<T>& book,
     for (int f = 0; f < d; ++f) {
         Pack<T> xf[R];
         for (int r = 0; r < R; ++r) xf[r] = load(x + r * stride + f * W);
+        if constexpr (hints)
+            for (int r = 0; r < R; ++r) prefetch_register(x + (R + r) * stride, f);
         for (int j = 0; j < KT; ++j) {
             const Pack<T> cf = broadcast(c[static_cast<std::int64_t>(j) * d + f]);
             for (int r = 0; r < R; ++r) score[r][j] = score[r][j] - xf[r] * cf;
@@ -68,7 +71,7 @@ inline void score_tile(const T* x, std::int64_t stride, const Codebook<T>& book,
 
 // Nearest centre of the points of R neighbouring panels. Labels are numbers of type T, so that
 // they live in the same registers as the scores, |c|^2 / 2 - x.c.
-template <int D, class T, int R>
+template <int D, class T, int R, bool hints>
 inline void nearest_of_panels(const T* x, const Codebook<T>& book, T* labels, T* scores) {
     constexpr int W = lanes<T>;
     const std::int64_t stride = static_cast<std::int64_t>(D ? D : book.d) * W;
@@ -77,8 +80,10 @@ inline void nearest_of_panels(const T* x, const Codebook<T>& book, T* labels, T*
         best[r] = broadcast(std::numeric_limits<T>::infinity());
         label[r] = broadcast(T(0));
     }
-    for_tiles(book.K,
-              [&](int k, auto tile) { score_tile<D, T, R, tile()>(x, stride, book, k, best, label); });
+    for_tiles(book.K, [&](int k, auto tile) {
+        if (hints && k == 0) score_tile<D, T, R, tile(), hints>(x, stride, book, k, best, label);
+        else score_tile<D, T, R, tile(), false>(x, stride, book, k, best, label);
+    });
     for (int r = 0; r < R; ++r) {
         store(labels + r * W, label[r]);
         store(scores + r * W, best[r]);
@@ -93,9 +98,9 @@ inline constexpr int panels_at_once = 4;
 inline constexpr int panels_at_once = 2;
 #endif
 
-template <int D, class T, class Visit>
-void for_nearest_in(const Points<T>& points, const Codebook<T>& book, const StopFlag& stop,
-                    Visit&& visit) {
+template <int D, bool hints, class T, class Visit>
+void for_nearest_with_hints(const Points<T>& points, const Codebook<T>& book, const StopFlag& stop,
+                            Visit&& visit) {
     constexpr int W = lanes<T>;
     constexpr std::int64_t block = 32;
     alignas(64) T labels[block * W], scores[block * W];
@@ -104,13 +109,21 @@ void for_nearest_in(const Points<T>& points, const Codebook<T>& book, const Stop
         if (first % 1024 == 0) stop.check();
         const std::int64_t end = std::min(first + block, n_panels);
         for_groups<panels_at_once>(first, end, [&](std::int64_t p, auto R) {
-            nearest_of_panels<D, T, R()>(points.panel(p), book, labels + (p - first) * W,
-                                         scores + (p - first) * W);
+            nearest_of_panels<D, T, R(), hints>(points.panel(p), book, labels + (p - first) * W,
+                                                scores + (p - first) * W);
         });
         if constexpr (std::is_invocable_v<Visit, std::int64_t, std::int64_t, const T*, const T*>)
             visit(first * W, (end - first) * W, labels, scores);
         else visit(first * W, (end - first) * W, labels);
     }
+}
+
+// Points that stay in cache are as fast without hints, and few features are one stream of memory.
+template <int D, class T, class Visit>
+void for_nearest_in(const Points<T>& points, const Codebook<T>& book, const StopFlag& stop,
+                    Visit&& visit) {
+    if (D == 0 && !points.stay_in_cache()) for_nearest_with_hints<D, D == 0>(points, book, stop, visit);
+    else for_nearest_with_hints<D, false>(points, book, stop, visit);
 }
 
 // Calls visit(first, count, labels) for the points, some at a time: labels[0 .. count) are the

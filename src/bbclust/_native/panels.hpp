@@ -78,6 +78,7 @@ void make_room(Buffer<T>& buffer, std::int64_t count) {
 template <class T>
 struct Points {
     static constexpr int W = lanes<T>;
+    static constexpr std::int64_t cached_values = 1 << 18;
 
     std::int64_t n = 0;
     int d = 0;
@@ -87,6 +88,7 @@ struct Points {
     std::int64_t n_panels() const { return (n + W - 1) / W; }
     std::int64_t padded() const { return n_panels() * W; }
     const T* panel(std::int64_t p) const { return values + p * d * W; }
+    bool stay_in_cache() const { return padded() * d <= cached_values; }
 
     // First value of point i; its features are W apart.
     const T* point(std::int64_t i) const { return values + (i / W) * d * W + i % W; }

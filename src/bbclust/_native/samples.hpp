@@ -69,6 +69,9 @@ public:
                 panels_.weights[to] = points.weights[i];
                 const T* x = points.values + (i / W) * d * W + i % W;
                 T* y = panels_.values.data() + (to / W) * d * W + to % W;
+                if (to % W ==
+                    0)  // the next panel of the label, whose lines are far from those of others
+                    for (int f = 0; f < d; ++f) prefetch_to_write(y + (d + f) * W);
                 for (int f = 0; f < d; ++f) y[f * W] = x[f * W];
             }
         });

@@ -430,6 +430,25 @@ inline void prefetch(const void* address) {
 #endif
 }
 
+// The same if it will be written.
+inline void prefetch_to_write(const void* address) {
+#if defined(__GNUC__) || defined(__clang__)
+    __builtin_prefetch(address, 1);
+#else
+    (void)address;
+#endif
+}
+
+// Register number f of those that lie one behind the other: a hint for each line of memory, not for each
+// register. Processors follow one stream of memory by themselves, but not the panels side by side, which
+// are as many, and end at every page: without hints a table that is not in cache takes two to three times
+// as long (16 to 51 features).
+template <class T>
+inline void prefetch_register(const T* registers, int f) {
+    constexpr int per_line = 64 / vector_bytes;
+    if (f % per_line == 0) prefetch(registers + f * lanes<T>);
+}
+
 // Calls f(D), D the dimension as a compile-time constant where it is small, else zero: short loops
 // over features are unrolled, which is worth a tenth of the time at d = 4. Each costs time to compile.
 template <class F>
