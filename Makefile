@@ -56,7 +56,7 @@ picture: ## Draw the pictures of the documentation again
 paper: ## Run the tables and figures of the paper and write docs/paper.md (within an hour)
 	$(PYTHON) -m reproduction --full --out docs --force
 
-BENCHMARKS = against_peers_1 against_peers_2 against_peers_3 share_of_peak growth start_up profile_stages same_measure
+BENCHMARKS = against_peers_1 against_peers_2 against_peers_3 share_of_peak growth start_up file_to_report profile_stages same_measure
 # Seeds that were not used while the engine was made.
 GRID_SEEDS = 1001 1002
 
