@@ -32,6 +32,14 @@ class Record:
     notes: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic, repr=False)
 
+    @classmethod
+    def resumed(cls, path: Path) -> Record:
+        """What an earlier run has written, to add to."""
+        found = json.loads(path.read_text())
+        started = time.monotonic() - 60 * found["minutes"]
+        kept = {name: found[name] for name in ("title", "counts", "failures", "notes")}
+        return cls(**kept, started=started)
+
     def count(self, what: str, times: int = 1) -> None:
         self.counts[what] = self.counts.get(what, 0) + times
 

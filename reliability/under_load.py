@@ -1,11 +1,11 @@
 """A suite that never cries wolf: all tests in random order, on a machine that is busy.
 
-    python reliability/under_load.py [--orders 5] [--repeats 50] [--at-once 3] [--minutes 240]
+    python reliability/under_load.py [--orders 5] [--repeats 50] [--at-once 3] [--resume]
 
 Several runs share the cores with one another and with busy loops, one per core. Every order is that
 of a seed of pytest-randomly (``pip install pytest-randomly``). Tests that look at memory, time,
 processes or signals (those with the mark ``measures``) are then repeated. A failure is named with
-the order that it was found in.
+the order that it was found in. ``--resume`` goes on from what an earlier run has written.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pathlib import Path
 from record import Record, arguments
 
 ROOT = Path(__file__).parents[1]
+SUITE, SENSITIVE = "the whole suite", "tests of memory, time, processes and signals"
 
 
 def spin() -> None:
@@ -44,6 +45,13 @@ def busy_machine() -> Iterator[None]:
             loop.terminate()
 
 
+def files_with_mark() -> list[str]:
+    """Of the tests that are repeated: to collect all others takes longer than to run these."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "measures"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return sorted({line.partition("::")[0] for line in listed.splitlines() if "::" in line})
+
+
 def run_tests(order: int, *options: str) -> tuple[int, list[str]]:
     """Tests that passed, and the names of those that did not."""
     command = [sys.executable, "-m", "pytest", "-q", "-n", "logical", "-p", "no:cacheprovider"]
@@ -62,12 +70,19 @@ def main() -> None:
     parser.add_argument("--orders", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=50)
     parser.add_argument("--at-once", type=int, default=3, help="runs side by side")
+    parser.add_argument("--resume", action="store_true", help="add to what is written")
     options = parser.parse_args()
-    record = Record("Tests in random order on a busy machine")
-    record.notes.append(f"{options.at_once} runs side by side, and one busy loop per core.")
+    if options.resume:
+        record = Record.resumed(options.json)
+    else:
+        record = Record("Tests in random order on a busy machine")
+        record.notes.append(f"{options.at_once} runs side by side, and one busy loop per core.")
     end = time.monotonic() + 60 * options.minutes
-    jobs: list[tuple[str, tuple[str, ...]]] = [("the whole suite", ())] * options.orders
-    jobs += [("tests of memory, time, processes and signals", ("-m", "measures"))] * options.repeats
+    done_of = {what: record.counts.get(f"orders of {what}", 0) for what in (SUITE, SENSITIVE)}
+    jobs: list[tuple[str, tuple[str, ...]]] = [(SUITE, ())] * (options.orders - done_of[SUITE])
+    jobs += [(SENSITIVE, ("-m", "measures", *files_with_mark()))] * (
+        options.repeats - done_of[SENSITIVE]
+    )
 
     def run(order: int, chosen: tuple[str, ...]) -> tuple[int, list[str]] | None:
         return None if time.monotonic() > end else run_tests(order, *chosen)
@@ -76,7 +91,7 @@ def main() -> None:
     with busy_machine(), ThreadPoolExecutor(options.at_once) as pool:
         runs = {
             pool.submit(run, order, chosen): (order, what)
-            for order, (what, chosen) in enumerate(jobs, start=options.seed)
+            for order, (what, chosen) in enumerate(jobs, start=options.seed + sum(done_of.values()))
         }
         for done in as_completed(runs):
             order, what = runs[done]
