@@ -408,6 +408,14 @@ CPP = (
         DOUBLE,
     ),
     Mutation(
+        f"{NATIVE}/voting.hpp",
+        "in_bytes_ == std::numeric_limits<std::uint8_t>::max()",
+        "in_bytes_ > std::numeric_limits<std::uint8_t>::max()",
+        "off by one: the 256th vote that one thread counts for a row and cluster wraps around",
+        "tests/ensemble/test_same_bits.py -k 'byte'",
+        DOUBLE,
+    ),
+    Mutation(
         f"{NATIVE}/draws.hpp",
         "gammas.next(n, plan_.row_weights + start, weights);",
         "gammas.next(n, plan_.row_weights, weights);",

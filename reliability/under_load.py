@@ -76,7 +76,8 @@ def main() -> None:
         record = Record.resumed(options.json)
     else:
         record = Record("Tests in random order on a busy machine")
-        record.notes.append(f"{options.at_once} runs side by side, and one busy loop per core.")
+    note = f"{options.at_once} runs side by side, and one busy loop per core."
+    record.notes += [note] if note not in record.notes else []
     end = time.monotonic() + 60 * options.minutes
     done_of = {what: record.counts.get(f"orders of {what}", 0) for what in (SUITE, SENSITIVE)}
     jobs: list[tuple[str, tuple[str, ...]]] = [(SUITE, ())] * (options.orders - done_of[SUITE])
