@@ -62,7 +62,7 @@ struct AlignedAllocator {
 template <class T>
 using Buffer = std::vector<T, AlignedAllocator<T>>;
 
-// At least n numbers, whatever they are: what was there before is gone. A few more, so that the next
+// At least `count` numbers, whatever they are: what was there before is gone. A few more, so that the next
 // replica, which has some points more or fewer, does not need another block beside this one.
 template <class T>
 void make_room(Buffer<T>& buffer, std::int64_t count) {
