@@ -93,6 +93,7 @@ public:
             const bool changed = n_iter == 1 && fresh_ ? true : assign(stop);
             fresh_ = false;
             if (n_iter > 1 && !changed) break;
+            if (n_iter == lasting && points_.rows) points_.rows->fill(points_);
             relocate();
             const double shift = move_centers();
             if (hopeless(inertia, before - inertia)) return false;

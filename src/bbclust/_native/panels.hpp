@@ -72,6 +72,39 @@ void make_room(Buffer<T>& buffer, std::int64_t count) {
     buffer.resize(n + n / 64);
 }
 
+template <class T>
+struct Points;
+
+// The values of points row by row, filled up with zeros to whole registers: a single point is a few lines
+// of memory, not one for each feature. Worth it for points that stay in cache and are looked up often.
+template <class T>
+class Rows {
+public:
+    void clear() { there_ = false; }
+    bool are_there() const { return there_; }
+    const T* row(std::int64_t i) const { return values_.data() + i * length_; }
+
+    // Once, if they are not there.
+    void fill(const Points<T>& points) {
+        constexpr int W = lanes<T>;
+        if (there_) return;
+        length_ = (points.d + W - 1) / W * W;
+        make_room(values_, points.padded() * length_);
+        for (std::int64_t p = 0; p < points.n_panels(); ++p)
+            for (int f = 0; f < points.d; f += W) {
+                Pack<T> square[W];
+                points.features_of_panel(p, f, square);
+                for (int i = 0; i < W; ++i) store(values_.data() + (p * W + i) * length_ + f, square[i]);
+            }
+        there_ = true;
+    }
+
+private:
+    Buffer<T> values_;
+    std::int64_t length_ = 0;
+    bool there_ = false;
+};
+
 // A weighted set of points that somebody else keeps. A point of weight zero is as good as absent: it
 // is never chosen as a centre, never counted, never votes. The last panel is filled up with such
 // points.
@@ -84,6 +117,7 @@ struct Points {
     int d = 0;
     const T* values = nullptr;
     const T* weights = nullptr;
+    Rows<T>* rows = nullptr;  // the same values once more, if somebody keeps these too
 
     std::int64_t n_panels() const { return (n + W - 1) / W; }
     std::int64_t padded() const { return n_panels() * W; }
@@ -92,6 +126,19 @@ struct Points {
 
     // First value of point i; its features are W apart.
     const T* point(std::int64_t i) const { return values + (i / W) * d * W + i % W; }
+
+    // Features f .. f + W of point i; zeros beyond the last.
+    Pack<T> features(std::int64_t i, int f) const {
+        if (rows && rows->are_there()) return load(rows->row(i) + f);
+        return load_column(point(i) + f * W, d - f);
+    }
+
+    // Those of all points of a panel, each in a register.
+    void features_of_panel(std::int64_t p, int f, Pack<T> (&square)[W]) const {
+        for (int t = 0; t < W; ++t)
+            square[t] = f + t < d ? load(panel(p) + (f + t) * W) : broadcast(T(0));
+        transpose<T>(square);
+    }
 };
 
 // A weighted set of points in memory of its own.

@@ -303,7 +303,13 @@ inline void widen(const Pack<T>& from, Pack<S> (&to)[sizeof(S) / sizeof(T)]) {
     if constexpr (std::is_same_v<T, S>) {
         to[0] = from;
     } else {
-#if defined(__GNUC__) || defined(__clang__)
+#if defined(__AVX512F__)
+        to[0] = (Pack<S>)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)from));
+        to[1] = (Pack<S>)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)from, 1));
+#elif defined(__AVX2__)
+        to[0] = (Pack<S>)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)from));
+        to[1] = (Pack<S>)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)from, 1));
+#elif defined(__GNUC__) || defined(__clang__)
         typedef T Half __attribute__((vector_size(vector_bytes / 2)));
         Half halves[2];
         std::memcpy(halves, &from, sizeof from);
@@ -404,7 +410,12 @@ inline double rounded(double value) {
 }
 template <class T>
 inline Pack<double> rounded(const Pack<double>& values) {
-#if defined(__GNUC__) || defined(__clang__)
+    if constexpr (std::is_same_v<T, double>) return values;
+#if defined(__AVX512F__)
+    return (Pack<double>)_mm512_cvtps_pd(_mm512_cvtpd_ps((__m512d)values));
+#elif defined(__AVX2__)
+    return (Pack<double>)_mm256_cvtps_pd(_mm256_cvtpd_ps((__m256d)values));
+#elif defined(__GNUC__) || defined(__clang__)
     typedef T Short __attribute__((vector_size(lanes<double> * sizeof(T))));
     return __builtin_convertvector(__builtin_convertvector(values, Short), Pack<double>);
 #else

@@ -94,7 +94,8 @@ private:
         for (std::int64_t size = sample_size_;; size *= StartPolicy::growth) {
             const bool smallest = size == sample_size_;
             const bool last = StartPolicy::growth * StartPolicy::points_per_next * size > points_.n;
-            const Points<T> sample = take_sample(points_, size, !smallest, number, sample_);
+            Points<T> sample = take_sample(points_, size, !smallest, number, sample_);
+            keep_rows(sample, sample_rows_);
             const double square = total_square(sample);
             if (has_best()) repeat_best(sample, square, stop);
             if (smallest) {
@@ -115,6 +116,12 @@ private:
             if (last) break;
         }
         run_on_all(n_iter, stop);
+    }
+
+    // For the runs to come, of which any may need them.
+    static void keep_rows(Points<T>& points, Rows<T>& rows) {
+        rows.clear();
+        points.rows = points.stay_in_cache() ? &rows : nullptr;
     }
 
     LloydSettings on_sample() const {
@@ -142,6 +149,7 @@ private:
         });
         sorter_.take(points_, K_, whole_.labels);
         points_ = sorter_.view();
+        keep_rows(points_, rows_);
         sorted_ = true;
         whole_.begin(points_, square_, K_, true);
         whole_.take_labels(true, stop);
@@ -250,6 +258,7 @@ private:
     Seeder<T> seeder_;
     Lloyd<T> whole_, part_;  // on all points, and on a sample or from a seeding
     Panels<T> sample_;
+    Rows<T> rows_, sample_rows_;  // of all points and of the sample
     Sorted<T> sorter_;
     Centers candidate_;
     Best best_, repeated_;  // on all points, and where it leads on a sample
@@ -264,6 +273,7 @@ template <class T>
 void Starts<T>::begin(const Points<T>& points, double square, std::int64_t sample_size,
                       const LloydSettings& settings) {
     points_ = points;
+    keep_rows(points_, rows_);
     settings_ = settings;
     square_ = square;
     sample_size_ = sample_size;
@@ -271,8 +281,8 @@ void Starts<T>::begin(const Points<T>& points, double square, std::int64_t sampl
     n_seedings_ = 0;
     best_.inertia = repeated_.inertia = std::numeric_limits<double>::infinity();
     sorted_ = false;
-    whole_.begin(points, square_, K_, false);
-    if (!sampled_) seeder_.begin(points);
+    whole_.begin(points_, square_, K_, false);
+    if (!sampled_) seeder_.begin(points_);
 }
 
 template <class T>

@@ -66,11 +66,11 @@ public:
     void move(const Points<T>& points, std::int64_t i, int from, int to) {
         if (!(points.weights[i] > 0)) return;
         const double weight = static_cast<double>(points.weights[i]);
-        const T* x = points.point(i);
-        for (int f = 0; f < d_; f += W) {
-            const Pack<T> values = load_column(x + f * W, d_ - f);
-            add_product(values, -weight, from, f);
-            add_product(values, weight, to, f);
+        double *const less = sum_of(from), *const more = sum_of(to);
+        for (int f = 0, d = d_; f < d; f += W) {
+            const Pack<T> values = points.features(i, f);
+            add_product(values, -weight, less + f);
+            add_product(values, weight, more + f);
         }
         mass_[from] -= weight;
         mass_[to] += weight;
@@ -84,10 +84,11 @@ private:
     // Of more clusters, points are added one by one: it takes as long for any number.
     static constexpr int masked_at_most = 6;
 
-    // A register of features from f on, of one point.
-    void add_product(const Pack<T>& values, double weight, int k, int f) {
+    double* sum_of(int k) { return sums_.data() + static_cast<std::int64_t>(k) * stride_; }
+
+    // A register of features of one point to a sum of as many.
+    static void add_product(const Pack<T>& values, double weight, double* sum) {
         constexpr int N = static_cast<int>(sizeof(double) / sizeof(T));
-        double* sum = sums_.data() + static_cast<std::int64_t>(k) * stride_ + f;
         Pack<double> wide[N];
         widen<T, double>(values, wide);
         for (int h = 0; h < N; ++h)
@@ -105,11 +106,9 @@ private:
         }
         for (int f = 0; f < d_; f += W) {
             Pack<T> block[W];
-            for (int t = 0; t < W; ++t)
-                block[t] = f + t < d_ ? load(points.panel(p) + (f + t) * W) : broadcast(T(0));
-            transpose<T>(block);
+            points.features_of_panel(p, f, block);
             for (int i = 0; i < W; ++i)
-                add_product(block[i], static_cast<double>(weights[i]), names[i], f);
+                add_product(block[i], static_cast<double>(weights[i]), sum_of(names[i]) + f);
         }
     }
 
