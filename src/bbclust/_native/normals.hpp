@@ -127,7 +127,8 @@ inline void normals_from(const std::uint32_t* halves, std::int64_t n, float* out
                 // clang-format on
                 values[i] = logs[i] < 5.0F ? values[i] : far;
             }
-        std::copy_n(values, count, out + begin);
+        if (count == piece) std::copy_n(values, piece, out + begin);  // of known size: no call, no loop
+        else std::copy_n(values, count, out + begin);
     }
 }
 
