@@ -624,7 +624,7 @@ def test_json_is_alone_on_standard_output(iris_csv, tmp_path, console_script, ca
 
 
 @pytest.mark.measures
-def test_a_terminal_gets_a_bar_with_the_time_left(iris_csv, console_script, monkeypatch):
+def test_a_terminal_gets_a_bar(iris_csv, console_script, monkeypatch):
     ours, theirs = pty.openpty()
     shown = []
 
@@ -646,8 +646,10 @@ def test_a_terminal_gets_a_bar_with_the_time_left(iris_csv, console_script, monk
         os.close(ours)
     assert code == 0
     text = re.sub(rb"\x1b\[[0-9;?]*[a-zA-Z]", b"", b"".join(shown)).decode()
-    assert "choosing K" in text
-    assert "left" in text
+    steps = [re.search(rf"{step} ━+ ", text) for step in ("choosing K", "clustering all rows")]
+    assert all(steps), text
+    assert steps[0].start() < steps[1].start()
+    assert "\nbbclust: done in" in text.replace("\r", "")
 
 
 HOSTILE = [

@@ -104,6 +104,7 @@ class Bar(Progress):
         if self._task is not None:
             self._rich.remove_task(self._task)
         self._task = self._rich.add_task(step, total=None)
+        self._rich.refresh()  # a step is named however short it is
 
     def update(self, done: int, total: int) -> None:
         if self._task is not None:
