@@ -141,7 +141,7 @@ def test_damage_with_a_matching_checksum_never_crashes(good, tmp_path, seed):
             assert model.predict_proba(np.zeros((3, 4))).shape == (3, 3)
             outcomes["loaded"] += 1
     assert outcomes["refused"] > 500
-    assert outcomes["loaded"] > 10
+    assert outcomes["loaded"] > 0  # 18 of them on average: none once in 1e8 runs
 
 
 # --- other files ----------------------------------------------------------------------------------
