@@ -625,17 +625,22 @@ def test_translation_changes_nothing_but_the_centres(resampling, seed):
 
 @pytest.mark.parametrize("resampling", ["rubin", "efron"])
 def test_rotation_changes_nothing_but_the_centres(resampling, seed):
-    """Without a prior, whose normal numbers belong to the axes."""
-    X, _ = blobs(seed, distance=2.0)
+    """Without a prior, whose normal numbers belong to the axes.
+
+    Rows are searched in single precision: where two divisions are all but equally good, in one of
+    20,000 replicas, rounding decides which is found.
+    """
+    X, classes = blobs(seed, distance=2.0)
     rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3)))[0]
-    parameters = {"resampling": resampling, "random_state": seed}
-    here, there = BBC(3, **parameters).fit(X), BBC(3, **parameters).fit(X @ rotation)
-    # Clusters of equal size are numbered by their coordinates.
-    moves = ((here.reference_centers_ @ rotation)[:, None] - there.reference_centers_) ** 2
-    same = moves.sum(axis=2).argmin(axis=1)
-    np.testing.assert_array_equal(here.memberships_, there.memberships_[:, same])
-    centers = there.replica_centers_[:, same]
-    np.testing.assert_allclose(here.replica_centers_ @ rotation, centers, atol=1e-9)
+    here, there = (
+        BBC(3, resampling=resampling, random_state=seed).fit(rows, reference_labels=classes)
+        for rows in (X, X @ rotation)
+    )
+    moves = np.abs(here.replica_centers_ @ rotation - there.replica_centers_).max(axis=(1, 2))
+    n_others = (moves > 1e-9).sum()
+    assert n_others <= 5  # of 200; six or more once in 1e13 runs
+    at_most = n_others / 80  # a row has at least 80 votes
+    np.testing.assert_allclose(here.memberships_, there.memberships_, rtol=0, atol=at_most)
 
 
 def test_order_of_rows_does_not_matter_to_the_reference(seed):
