@@ -24,7 +24,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.fft import dct
 from scipy.optimize import isotonic_regression
-from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -140,6 +139,8 @@ def _independent_components(scores: Array) -> Array:
 
 
 def _search_components(scores: Array, start: Array) -> Array:
+    from sklearn.decomposition import FastICA  # a quarter of what importing all else takes
+
     with warnings.catch_warnings(), threadpool_limits(1):  # other threads, other bits
         warnings.simplefilter("ignore", ConvergenceWarning)  # then the axes of the last step
         fitted = FastICA(whiten=False, w_init=start).fit(scores)
