@@ -1,6 +1,9 @@
 """Where the engine's time goes, stage by stage, as sampled by Linux's ``perf``.
 
-python benchmarks/profile_stages.py [--cases 150x4 ...] [--json FILE]
+    python benchmarks/profile_stages.py [--cases 150x4 ...] [--json FILE]
+
+The engine must have the names of its functions: an installed one has none, one that is built with
+``CMAKE_BUILD_TYPE=RelWithDebInfo`` has.
 """
 
 from __future__ import annotations
@@ -56,6 +59,8 @@ def profile(name: str, seconds: float) -> dict[str, float]:
         stage = next((s for s, words in STAGES if any(w in symbol for w in words)), "rest")
         shares[stage] += share
     total = sum(shares.values())
+    if shares["rest"] > 0.9 * total:
+        raise SystemExit("The engine has no names of functions: build it as RelWithDebInfo.")
     return {stage: share / total for stage, share in shares.items()}
 
 

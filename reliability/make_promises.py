@@ -2,8 +2,8 @@
 
     python reliability/make_promises.py
 
-Tests are counted as pytest collects them now; long checks are what reliability/results/ holds. A
-test of a promise that does not exist is an error.
+Tests are counted as pytest collects them now; long checks are what reliability/results/ holds, and
+what they found stands in found.md. A test of a promise that does not exist is an error.
 """
 
 from __future__ import annotations
@@ -181,7 +181,8 @@ def main() -> None:
     records = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]
     checks = "\n\n".join(tell_check(record) for record in records)
     total = f"\n\n{counts['tests']:,} tests are collected in all.\n\n## Long checks\n\n"
-    PAGE.write_text(HEAD + tell_promises(counts) + total + checks + "\n")
+    found = (Path(__file__).parent / "found.md").read_text()
+    PAGE.write_text(HEAD + tell_promises(counts) + total + checks + "\n\n" + found)
 
 
 if __name__ == "__main__":
