@@ -643,6 +643,15 @@ def test_rotation_changes_nothing_but_the_centres(resampling, seed):
     np.testing.assert_allclose(here.memberships_, there.memberships_, rtol=0, atol=at_most)
 
 
+def test_rotation_does_not_matter_to_the_reference(seed):
+    X, _ = blobs(seed)
+    rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3)))[0]
+    here, there = (BBC(3, random_state=seed).fit(rows) for rows in (X, X @ rotation))
+    np.testing.assert_array_equal(here.reference_labels_, there.reference_labels_)
+    moved = here.reference_centers_ @ rotation
+    np.testing.assert_allclose(moved, there.reference_centers_, rtol=0, atol=1e-9)
+
+
 def test_order_of_rows_does_not_matter_to_the_reference(seed):
     X, _ = blobs(seed, spread=2.0)
     order = np.random.default_rng(seed).permutation(len(X))
