@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "parallel.hpp"
+#include "simd.hpp"
 
 namespace bbclust {
 
@@ -100,28 +101,57 @@ private:
         const double infinity = std::numeric_limits<double>::infinity();
         reach_.assign(K_, infinity);
         parent_.assign(K_, from);
-        done_.assign(K_, 0);
+        open_.assign(K_, 0.0);  // infinity once the shortest path to a column is known
         int row = from;
         double distance = 0;
         for (;;) {
-            int nearest = -1;
-            for (int c = 0; c < K_; ++c) {
-                if (done_[c]) continue;
-                if (row != from || c != forbidden) {
-                    const double via = distance + cost_less_prices(row, c);
-                    if (via < reach_[c]) {
-                        reach_[c] = via;
-                        parent_[c] = row;
-                    }
-                }
-                if (nearest < 0 || reach_[c] < reach_[nearest]) nearest = c;
-            }
+            go_on_from(row, distance, row == from ? forbidden : -1);
+            const int nearest = nearest_open();
+            if (nearest < 0 || !(reach_[nearest] < limit)) return -1;
             distance = reach_[nearest];
-            if (!(distance < limit)) return -1;
-            done_[nearest] = 1;
+            open_[nearest] = infinity;
             if (row_of_[nearest] < 0) return nearest;
             row = row_of_[nearest];
         }
+    }
+
+    // From a row to all open columns but a forbidden one. No branches, so that columns go side by side.
+    void go_on_from(int row, double distance, int forbidden) {
+        const double* cost = cost_.data() + static_cast<std::int64_t>(row) * K_;
+        const double* column_price = column_price_.data();
+        const double* open = open_.data();
+        double* reach = reach_.data();
+        int* parent = parent_.data();
+        const double kept = forbidden < 0 ? 0.0 : reach[forbidden], row_price = row_price_[row];
+        const int kept_parent = forbidden < 0 ? 0 : parent[forbidden];
+        for (int c = 0; c < K_; ++c) {
+            const double via = distance + (cost[c] - row_price - column_price[c]) + open[c];
+            parent[c] = via < reach[c] ? row : parent[c];
+            reach[c] = via < reach[c] ? via : reach[c];
+        }
+        if (forbidden < 0) return;
+        reach[forbidden] = kept;
+        parent[forbidden] = kept_parent;
+    }
+
+    // The nearest of them, the first of equals; -1 if none can be reached.
+    int nearest_open() const {
+        constexpr int W = lanes<double>;
+        const double* reach = reach_.data();
+        const double* open = open_.data();
+        double least = std::numeric_limits<double>::infinity();
+        int c = 0;
+        if (K_ >= W) {
+            Pack<double> part = load(reach) + load(open);
+            for (c = W; c + W <= K_; c += W)
+                part = lesser<double>(load(reach + c) + load(open + c), part);
+            least = least_of_lanes<double>(part);
+        }
+        for (; c < K_; ++c) least = std::min(least, reach[c] + open[c]);
+        if (!(least < std::numeric_limits<double>::infinity())) return -1;
+        for (c = 0; reach[c] + open[c] != least; ++c) {
+        }
+        return c;
     }
 
     // Gives a free row a column.
@@ -131,7 +161,7 @@ private:
         const double distance = reach_[column];
         row_price_[free_row] += distance;
         for (int c = 0; c < K_; ++c) {
-            if (!done_[c] || c == column) continue;
+            if (open_[c] == 0 || c == column) continue;
             row_price_[row_of_[c]] += distance - reach_[c];
             column_price_[c] -= distance - reach_[c];
         }
@@ -145,9 +175,8 @@ private:
 
     int K_ = 0;
     const std::int64_t* overlap_ = nullptr;
-    std::vector<double> cost_, row_price_, column_price_, reach_;
+    std::vector<double> cost_, row_price_, column_price_, reach_, open_;
     std::vector<int> column_of_, row_of_, parent_;
-    std::vector<char> done_;
 };
 
 // Margin of an alignment: how much overlap the best other permutation would lose, per point.

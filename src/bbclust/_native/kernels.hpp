@@ -141,7 +141,8 @@ void run_kmeans_replicas(DrawPlan<T> draws, MaybeIn<T, 2> given, MaybeIn<std::in
     require_prior(plan.draws, given);
     require(given.has_value() == given_offsets.has_value(), "given goes with given_offsets");
     require_shape(given_offsets, {B + 1}, "given_offsets must have shape (B + 1,)");
-    if (given) require_within(*given_offsets, 0, length(*given) + 1, "given_offsets must be of given");
+    if (given && given_offsets)
+        require_within(*given_offsets, 0, length(*given) + 1, "given_offsets must be of given");
     require(K >= 1 && K <= most_clusters, "there must be from 1 to 32,767 clusters");
     require_shape(reference_centers, {K, d}, "reference_centers must have shape (K, d)");
     require_shape(reference_labels, {n}, "reference_labels must have shape (n,)");

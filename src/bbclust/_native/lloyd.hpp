@@ -14,6 +14,7 @@
 #include "nearest.hpp"
 #include "panels.hpp"
 #include "parallel.hpp"
+#include "shorts.hpp"
 #include "sums.hpp"
 
 namespace bbclust {
@@ -56,8 +57,9 @@ public:
         known_ = Known::nothing;
         settled_ = false;
         small_move_ = first_small_move;
+        const double each = points.shorts && ShortNearest::pays(d_) ? ShortNearest::time : 1.0;
         worthwhile_share_ =
-            in_order && !points.stay_in_cache() ? Margins<T>::worthwhile_share(K_, d_) : 0.0;
+            in_order && !points.stay_in_cache() ? Margins<T>::worthwhile_share(K_, d_, each) : 0.0;
     }
 
     // Labels have been written, and centers of which they are the nearest.
@@ -131,7 +133,7 @@ private:
     // Of few centres and features all are looked at in no time, and so are points that stay in cache.
     static constexpr double least_share = 0.1;
     // Where little is gained, only runs that last are worth it.
-    static constexpr double early_share = 0.5;
+    static constexpr double early_share = 0.35;
     static constexpr int lasting = 3;  // iterations
 
     enum class Known { nothing, labels, margins };
@@ -172,12 +174,26 @@ private:
                 return changed;
             }
         }
-        for_nearest_in<D>(points_, book_, stop,
-                          [&](std::int64_t first, std::int64_t count, const T* now) {
+        for_labels<D>(stop, [&](std::int64_t first, std::int64_t count, const T* now) {
             for (std::int64_t at = 0; at < count; at += W)
                 changed |= take_panel((first + at) / W, load(now + at));
         });
         return changed;
+    }
+
+    // The nearest centres of all points, some at a time, see for_nearest.
+    template <int D, class Visit>
+    void for_labels(const StopFlag& stop, Visit&& visit) {
+        if constexpr (std::is_same_v<T, float> && (D == 0 || D >= ShortNearest::least_features)) {
+            if (points_.shorts && ShortNearest::pays(d_) && points_.shorts->fill(points_)) {
+                short_nearest_.set(book_, *points_.shorts);
+                if (points_.stay_in_cache())
+                    short_nearest_.for_labels<false>(points_, *points_.shorts, book_, stop, visit);
+                else short_nearest_.for_labels<true>(points_, *points_.shorts, book_, stop, visit);
+                return;
+            }
+        }
+        for_nearest_in<D>(points_, book_, stop, visit);
     }
 
     // Labels and sums of points of which nothing is known.
@@ -203,8 +219,7 @@ private:
                 return;
             }
         }
-        for_nearest_in<D>(points_, book_, stop,
-                          [&](std::int64_t first, std::int64_t count, const T* now) {
+        for_labels<D>(stop, [&](std::int64_t first, std::int64_t count, const T* now) {
             std::copy_n(now, count, labels.data() + first);
             sums_.add(points_, labels.data(), first / W, (first + count) / W, true);
         });
@@ -377,6 +392,7 @@ private:
     ClusterSums<T> sums_;
     Margins<T> margins_;
     Codebook<T> book_;
+    ShortNearest short_nearest_;
     std::vector<double> shifts_;  // (K,), of the last move
 };
 

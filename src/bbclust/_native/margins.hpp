@@ -100,11 +100,11 @@ public:
     }
 
     // Up to which share of centres and panels looked at it is cheaper than to look at all without
-    // margins. In multiplications of a register: for a panel, to find out whether any margin is lost costs
-    // about 20, to look again 34 besides, and to keep a margin 7.
-    static double worthwhile_share(int K, int d) {
+    // margins, which takes `each` as long for a centre. In multiplications of a register: for a panel, to
+    // find out whether any margin is lost costs about 20, to look again 34 besides, and to keep a margin 7.
+    static double worthwhile_share(int K, int d, double each) {
         const double all = static_cast<double>(K) * d;
-        return (1.0 - 20.0 / all) / (1.0 + (7.0 * K + 34.0) / all);
+        return (each - 20.0 / all) / (1.0 + (7.0 * K + 34.0) / all);
     }
 
     // Of all centres and panels, how many were looked at since this was last asked.
@@ -207,14 +207,10 @@ private:
                 for (int r = 0; r < R; ++r) score[r][j] = score[r][j] - xf[r] * cf;
             }
         }
-        for (int j = 0; j < N; ++j) {
-            const Pack<T> name = broadcast(static_cast<T>(list_[first + j]));
-            for (int r = 0; r < R; ++r) {
-                label[r] = choose_less<T>(score[r][j], best[r], name, label[r]);
-                best[r] = choose_less<T>(score[r][j], best[r], score[r][j], best[r]);
+        for (int r = 0; r < R; ++r)
+            for (int j = 0; j < N; ++j)
                 store(scores_.data() + (r * (stride_ + 8) + first + j) * W, score[r][j]);
-            }
-        }
+        choose_nearest<T, R, N>(score, [&](int j) { return list_[first + j]; }, best, label);
     }
 
     int K_ = 0, stride_ = 0;

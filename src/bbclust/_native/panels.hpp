@@ -74,6 +74,7 @@ void make_room(Buffer<T>& buffer, std::int64_t count) {
 
 template <class T>
 struct Points;
+class ShortPoints;
 
 // The values of points row by row, filled up with zeros to whole registers: a single point is a few lines
 // of memory, not one for each feature. Worth it for points that stay in cache and are looked up often.
@@ -117,7 +118,9 @@ struct Points {
     int d = 0;
     const T* values = nullptr;
     const T* weights = nullptr;
-    Rows<T>* rows = nullptr;  // the same values once more, if somebody keeps these too
+    // The same values once more, if somebody keeps these too.
+    Rows<T>* rows = nullptr;
+    ShortPoints* shorts = nullptr;
 
     std::int64_t n_panels() const { return (n + W - 1) / W; }
     std::int64_t padded() const { return n_panels() * W; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -99,14 +100,27 @@ private:
     template <class Value>
     std::int64_t pick(const Amounts& amounts, double u, Value&& value) const {
         double left = u * amounts.total;
+        // Sixteen at a time, all of them: where the share ends could not be predicted.
         auto descend = [&left](auto amount, std::int64_t begin, std::int64_t end) {
             std::int64_t last = begin;
-            for (std::int64_t i = begin; i < end; ++i) {
-                const double here = static_cast<double>(amount(i));
-                if (!(here > 0)) continue;
-                last = i;
-                if (left < here) break;
-                left -= here;
+            for (std::int64_t first = begin; first < end; first += columns) {
+                const int count = static_cast<int>(std::min<std::int64_t>(columns, end - first));
+                double before[columns + 1];
+                std::uint32_t some = 0, beyond = 0;
+                before[0] = left;
+                for (int i = 0; i < count; ++i) {
+                    const double here = static_cast<double>(amount(first + i));
+                    some |= static_cast<std::uint32_t>(here > 0) << i;
+                    before[i + 1] = before[i] - (here > 0 ? here : 0.0);
+                    beyond |= static_cast<std::uint32_t>(before[i + 1] < 0) << i;
+                }
+                if (beyond) {
+                    const int at = std::countr_zero(beyond);
+                    left = before[at];
+                    return first + at;
+                }
+                if (some) last = first + std::bit_width(some) - 1;
+                left = before[count];
             }
             return last;
         };

@@ -12,6 +12,8 @@
 
 #if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
 #endif
 
 namespace bbclust {
@@ -39,6 +41,10 @@ struct PackOf<float> {
 template <>
 struct PackOf<double> {
     typedef double type __attribute__((vector_size(vector_bytes)));
+};
+template <>
+struct PackOf<std::int32_t> {
+    typedef std::int32_t type __attribute__((vector_size(vector_bytes)));
 };
 template <class T>
 using Pack = typename PackOf<T>::type;
@@ -110,10 +116,12 @@ inline Pack<T> choose_equal(const Pack<T>& a, const Pack<T>& b, const Pack<T>& i
 template <class T>
 inline Pack<T> lesser(const Pack<T>& a, const Pack<T>& b) {
 #if defined(__AVX512F__)
-    if constexpr (sizeof(T) == 4) return (Pack<T>)_mm512_min_ps((__m512)a, (__m512)b);
+    if constexpr (std::is_integral_v<T>) return (Pack<T>)_mm512_min_epi32((__m512i)a, (__m512i)b);
+    else if constexpr (sizeof(T) == 4) return (Pack<T>)_mm512_min_ps((__m512)a, (__m512)b);
     else return (Pack<T>)_mm512_min_pd((__m512d)a, (__m512d)b);
 #elif defined(__AVX2__)
-    if constexpr (sizeof(T) == 4) return (Pack<T>)_mm256_min_ps((__m256)a, (__m256)b);
+    if constexpr (std::is_integral_v<T>) return (Pack<T>)_mm256_min_epi32((__m256i)a, (__m256i)b);
+    else if constexpr (sizeof(T) == 4) return (Pack<T>)_mm256_min_ps((__m256)a, (__m256)b);
     else return (Pack<T>)_mm256_min_pd((__m256d)a, (__m256d)b);
 #else
     return choose_less<T>(a, b, a, b);
@@ -123,10 +131,12 @@ inline Pack<T> lesser(const Pack<T>& a, const Pack<T>& b) {
 template <class T>
 inline Pack<T> greater(const Pack<T>& a, const Pack<T>& b) {
 #if defined(__AVX512F__)
-    if constexpr (sizeof(T) == 4) return (Pack<T>)_mm512_max_ps((__m512)a, (__m512)b);
+    if constexpr (std::is_integral_v<T>) return (Pack<T>)_mm512_max_epi32((__m512i)a, (__m512i)b);
+    else if constexpr (sizeof(T) == 4) return (Pack<T>)_mm512_max_ps((__m512)a, (__m512)b);
     else return (Pack<T>)_mm512_max_pd((__m512d)a, (__m512d)b);
 #elif defined(__AVX2__)
-    if constexpr (sizeof(T) == 4) return (Pack<T>)_mm256_max_ps((__m256)a, (__m256)b);
+    if constexpr (std::is_integral_v<T>) return (Pack<T>)_mm256_max_epi32((__m256i)a, (__m256i)b);
+    else if constexpr (sizeof(T) == 4) return (Pack<T>)_mm256_max_ps((__m256)a, (__m256)b);
     else return (Pack<T>)_mm256_max_pd((__m256d)a, (__m256d)b);
 #else
     return choose_less<T>(b, a, a, b);
@@ -269,6 +279,98 @@ inline std::uint32_t lanes_less(const T* a, const Pack<T>& b) {
     std::uint32_t less = 0;
     for (int i = 0; i < lanes<T>; ++i) less |= static_cast<std::uint32_t>(a[i] < b[i]) << i;
     return less;
+#endif
+}
+
+// Numbers of 32 bits that are two of 16: sum + the products of both, lane by lane.
+inline Pack<std::int32_t> add_short_products(const Pack<std::int32_t>& sum, const Pack<std::int32_t>& a,
+                                             const Pack<std::int32_t>& b) {
+    using Ints = Pack<std::int32_t>;
+#if defined(__AVX512VNNI__)
+    return (Ints)_mm512_dpwssd_epi32((__m512i)sum, (__m512i)a, (__m512i)b);
+#elif defined(__AVX512BW__)
+    return (Ints)_mm512_add_epi32((__m512i)sum, _mm512_madd_epi16((__m512i)a, (__m512i)b));
+#elif defined(__AVX2__)
+    return (Ints)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16((__m256i)a, (__m256i)b));
+#elif defined(__SSE2__)
+    return (Ints)_mm_add_epi32((__m128i)sum, _mm_madd_epi16((__m128i)a, (__m128i)b));
+#else
+    Ints r = sum;
+    for (int i = 0; i < lanes<std::int32_t>; ++i) {
+        const auto low = [](std::int32_t two) { return static_cast<std::int16_t>(two); };
+        r[i] += low(a[i]) * low(b[i]) + (a[i] >> 16) * (b[i] >> 16);
+    }
+    return r;
+#endif
+}
+
+// Does it multiply more numbers in the same time than single precision does?
+#if defined(__SSE2__)
+inline constexpr bool has_short_products = true;
+#else
+inline constexpr bool has_short_products = false;
+#endif
+
+// The nearest whole numbers, below 2^22, as numbers of both kinds.
+struct Rounded {
+    Pack<float> value;
+    Pack<std::int32_t> whole;
+};
+inline Rounded round_to_whole(const Pack<float>& values) {
+    constexpr std::int32_t bits = 0x4B400000;  // of 1.5 * 2^23, where floats are one apart
+    const Pack<float> shift = broadcast(12582912.0F), shifted = values + shift;
+    Pack<std::int32_t> whole;
+    std::memcpy(&whole, &shifted, sizeof whole);
+    return {shifted - shift, whole - broadcast(bits)};
+}
+
+// Two whole numbers of 16 bits in each lane of 32.
+inline Pack<std::int32_t> pair_up(const Pack<std::int32_t>& low, const Pack<std::int32_t>& high) {
+#if defined(__GNUC__) || defined(__clang__)
+    return (low & 0xFFFF) | (high << 16);
+#else
+    Pack<std::int32_t> r;
+    for (int i = 0; i < lanes<std::int32_t>; ++i) r[i] = (low[i] & 0xFFFF) | high[i] * 65536;
+    return r;
+#endif
+}
+
+// Whole numbers of 32 bits as such of 16, if they are small enough.
+inline void store_short(std::int16_t* to, const Pack<std::int32_t>& numbers) {
+#if defined(__GNUC__) || defined(__clang__)
+    typedef std::int16_t Shorts __attribute__((vector_size(vector_bytes / 2)));
+    const Shorts narrow = __builtin_convertvector(numbers, Shorts);
+    std::memcpy(to, &narrow, sizeof narrow);
+#else
+    for (int i = 0; i < lanes<std::int32_t>; ++i) to[i] = static_cast<std::int16_t>(numbers[i]);
+#endif
+}
+
+// Bit i is set where lane i of the first is at least that of the second.
+inline std::uint32_t lanes_at_least(const Pack<std::int32_t>& a, const Pack<std::int32_t>& b) {
+#if defined(__AVX512F__)
+    return _mm512_cmpge_epi32_mask((__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+    const __m256i less = _mm256_cmpgt_epi32((__m256i)b, (__m256i)a);
+    return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(less))) ^ 0xFF;
+#elif defined(__SSE2__)
+    const __m128i less = _mm_cmplt_epi32((__m128i)a, (__m128i)b);
+    return static_cast<std::uint32_t>(_mm_movemask_ps(_mm_castsi128_ps(less))) ^ 0xF;
+#else
+    std::uint32_t found = 0;
+    for (int i = 0; i < lanes<std::int32_t>; ++i) found |= static_cast<std::uint32_t>(a[i] >= b[i]) << i;
+    return found;
+#endif
+}
+
+// Whole numbers as floats.
+inline Pack<float> to_floats(const Pack<std::int32_t>& numbers) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_convertvector(numbers, Pack<float>);
+#else
+    Pack<float> r;
+    for (int i = 0; i < lanes<float>; ++i) r[i] = static_cast<float>(numbers[i]);
+    return r;
 #endif
 }
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "random.hpp"
 #include "samples.hpp"
 #include "seeding.hpp"
+#include "shorts.hpp"
 
 namespace bbclust {
 
@@ -79,6 +81,12 @@ private:
         int n_iter = 0;
     };
 
+    // Of points, in other forms.
+    struct Copies {
+        Rows<T> rows;
+        ShortPoints shorts;
+    };
+
     void seed(const Points<T>& points, double square, Stream& random, const StopFlag& stop) {
         part_.begin(points, square, K_, false);
         seeds_.resize(static_cast<std::size_t>(K_) * points.d);
@@ -95,7 +103,7 @@ private:
             const bool smallest = size == sample_size_;
             const bool last = StartPolicy::growth * StartPolicy::points_per_next * size > points_.n;
             Points<T> sample = take_sample(points_, size, !smallest, number, sample_);
-            keep_rows(sample, sample_rows_);
+            keep_copies(sample, sample_copies_);
             const double square = total_square(sample);
             if (has_best()) repeat_best(sample, square, stop);
             if (smallest) {
@@ -119,9 +127,13 @@ private:
     }
 
     // For the runs to come, of which any may need them.
-    static void keep_rows(Points<T>& points, Rows<T>& rows) {
-        rows.clear();
-        points.rows = points.stay_in_cache() ? &rows : nullptr;
+    static void keep_copies(Points<T>& points, Copies& copies) {
+        copies.rows.clear();
+        copies.shorts.clear();
+        points.rows = points.stay_in_cache() ? &copies.rows : nullptr;
+        const bool short_too =
+            std::is_same_v<T, float> && points.padded() * points.d <= ShortPoints::most_values;
+        points.shorts = short_too ? &copies.shorts : nullptr;
     }
 
     LloydSettings on_sample() const {
@@ -149,7 +161,7 @@ private:
         });
         sorter_.take(points_, K_, whole_.labels);
         points_ = sorter_.view();
-        keep_rows(points_, rows_);
+        keep_copies(points_, copies_);
         sorted_ = true;
         whole_.begin(points_, square_, K_, true);
         whole_.take_labels(true, stop);
@@ -258,7 +270,7 @@ private:
     Seeder<T> seeder_;
     Lloyd<T> whole_, part_;  // on all points, and on a sample or from a seeding
     Panels<T> sample_;
-    Rows<T> rows_, sample_rows_;  // of all points and of the sample
+    Copies copies_, sample_copies_;  // of all points and of the sample
     Sorted<T> sorter_;
     Centers candidate_;
     Best best_, repeated_;  // on all points, and where it leads on a sample
@@ -273,7 +285,7 @@ template <class T>
 void Starts<T>::begin(const Points<T>& points, double square, std::int64_t sample_size,
                       const LloydSettings& settings) {
     points_ = points;
-    keep_rows(points_, rows_);
+    keep_copies(points_, copies_);
     settings_ = settings;
     square_ = square;
     sample_size_ = sample_size;
