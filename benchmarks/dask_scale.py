@@ -60,7 +60,7 @@ MEMORY = "1GiB"
 FULL_ROWS = {
     "large": 100_000_000,
     "kills": 10_000_000,
-    "workers": 12_000_000,
+    "workers": 48_000_000,  # of fewer, a fit takes seconds, and starting tasks a part of them
     "overhead": 1_000_000,
     "partitions": 50_000_000,
     "sizes": 100_000_000,

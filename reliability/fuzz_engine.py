@@ -213,6 +213,12 @@ FUNCTIONS: dict[str, Callable[[np.random.Generator, Sizes], Arguments]] = {
         "missing": missing(g, s) if g.random() < 0.5 else None, "first_replica": 0,
         "n_threads": 2, "votes": np.zeros((s.n, s.K), dtype=np.int32),
     },
+    "cluster_moments": lambda g, s: {
+        "rows": rows_of(g, s), "origin": g.normal(size=s.d), "centers": g.normal(size=(s.K, s.d)),
+        "about": g.normal(size=(s.K, s.d)), "counts": np.zeros(s.K, dtype=np.int64),
+        "sums": np.zeros((s.K, s.d)),
+        "products": np.zeros((s.K if g.random() < 0.5 else 0, s.d, s.d)),
+    },
     "complete_rows": lambda g, s: {
         "rows": rows_of(g, s), "missing": missing(g, s), "replica": 1,
         "completed": np.empty((s.n, s.d), dtype=s.dtype),

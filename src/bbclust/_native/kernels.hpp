@@ -10,6 +10,7 @@
 
 #include "arrays.hpp"
 #include "checks.hpp"
+#include "cluster_moments.hpp"
 #include "draws.hpp"
 #include "kmeans.hpp"
 #include "missing_rows.hpp"
@@ -262,6 +263,31 @@ void vote_by_centers_on_rows(In<T, 2> rows, In<double, 3> centers, In<std::uint8
     });
 }
 
+// Labels are those that centres (K, d), less the origin, vote for; products (K, d, d), or (0, d, d) if
+// they are not wanted, are written below the diagonal and on it.
+template <class T>
+void cluster_moments(In<T, 2> rows, In<double, 1> origin, In<double, 2> centers, In<double, 2> about,
+                     Out<std::int64_t, 1> counts /* IN, OUT */, Out<double, 2> sums /* IN, OUT */,
+                     Out<double, 3> products /* IN, OUT */) {
+    const std::int64_t n = length(rows), d = extent(rows, 1), K = length(centers);
+    require(d >= 1, "rows must have features");
+    require(K >= 1 && K <= most_centers, "there must be from 1 to 2**24 centers");
+    require_shape(origin, {d}, "origin must have shape (d,)");
+    require_shape(centers, {K, d}, "centers must have shape (K, d)");
+    require_shape(about, {K, d}, "about must have shape (K, d)");
+    require_shape(counts, {K}, "counts must have shape (K,)");
+    require_shape(sums, {K, d}, "sums must have shape (K, d)");
+    const bool wanted = length(products) > 0;
+    require_shape(products, {wanted ? K : 0, d, d}, "products must have shape (K, d, d) or (0, d, d)");
+    const ClusterMoments out{counts.data(), sums.data(), wanted ? products.data() : nullptr};
+    const double operations = static_cast<double>(rows.size()) * (K + (wanted ? d : 1.0));
+    interruptible(operations, [&](const StopFlag& stop) {
+        Codebook<T> book;
+        book.set(centers.data(), nullptr, extent(centers, 0), extent(rows, 1));
+        add_moments(rows.data(), n, extent(rows, 1), origin.data(), book, about.data(), stop, out);
+    });
+}
+
 // completed (n, d): the rows, with what they miss as it is in one replica.
 template <class T>
 void complete_rows(In<T, 2> rows, std::optional<nb::tuple> missing, std::int64_t replica,
@@ -300,6 +326,8 @@ void bind_kernels(nb::module_& m) {
           "tolerance"_a, "n_threads"_a, as_is("centers"), as_is("labels"));
     m.def("vote_by_centers", &vote_by_centers_on_rows<T>, as_is("rows"), "centers"_a, "occupied"_a,
           "missing"_a.none(), "first_replica"_a, "n_threads"_a, as_is("votes"));
+    m.def("cluster_moments", &cluster_moments<T>, as_is("rows"), "origin"_a, "centers"_a, "about"_a,
+          as_is("counts"), as_is("sums"), as_is("products"));
     m.def("complete_rows", &complete_rows<T>, as_is("rows"), "missing"_a, "replica"_a,
           as_is("completed"));
 }

@@ -218,14 +218,30 @@ def _by_slab(
 
 def sum_clusters(rows: Floats, partition: int, rule: NearestCenterRule) -> ClusterSums:
     """Counts and sums of the rows of a partition nearest to each centre."""
+    origins = np.broadcast_to(rule.origin, rule.centers.shape)
+    counts, sums, _ = _moments(rows, rule, origins, with_products=False)
+    return ClusterSums(counts, sums)
+
+
+def _moments(
+    rows: Floats, rule: NearestCenterRule, about: Array, *, with_products: bool
+) -> tuple[npt.NDArray[np.int64], Array, Array]:
+    """Counts, and sums and products of deviations from ``about`` (K, d), of each cluster's rows.
+
+    One call of the engine for each slab. Arrays as large as a slab would be cheap to make, if Dask
+    did not have its workers give memory back at once: to get it again took half of the time.
+    """
     n_clusters, d = rule.centers.shape
     counts, sums = np.zeros(n_clusters, dtype=np.int64), np.zeros((n_clusters, d))
-    for slab, labels in _by_slab(rows, rule):
-        counts += np.bincount(labels, minlength=n_clusters)
-        deviations = slab - rule.origin
-        for f in range(d):
-            sums[:, f] += np.bincount(labels, weights=deviations[:, f], minlength=n_clusters)
-    return ClusterSums(counts, sums)
+    products = np.zeros((n_clusters if with_products else 0, d, d))
+    centers, about = rule.centers - rule.origin, np.ascontiguousarray(about)
+    for slab in slabs(rows):
+        of_slab = np.zeros_like(sums)
+        engine.cluster_moments(
+            np.ascontiguousarray(slab), rule.origin, centers, about, counts, of_slab, products
+        )
+        sums += of_slab
+    return counts, sums, products
 
 
 Sums = TypeVar("Sums", "ClusterSums", "CrossProducts")
@@ -301,18 +317,9 @@ def cross_products(
 
 def sum_products(rows: Floats, partition: int, rule: NearestCenterRule) -> CrossProducts:
     """Counts, sums and products of the deviations of a partition's rows from their centres."""
-    n_clusters, d = rule.centers.shape
-    counts, sums = np.zeros(n_clusters, dtype=np.int64), np.zeros((n_clusters, d))
-    products = np.zeros((n_clusters, d, d))
-    for slab, labels in _by_slab(rows, rule):
-        by_cluster = np.argsort(labels, kind="stable")
-        sizes = np.bincount(labels, minlength=n_clusters)
-        deviations = slab[by_cluster] - rule.centers[labels[by_cluster]]
-        for k, mine in enumerate(np.split(deviations, np.cumsum(sizes)[:-1])):
-            sums[k] += mine.sum(axis=0)
-            engine.weighted_gram(mine, np.ones(len(mine)), products[k])
-        counts += sizes
-    return CrossProducts(counts, sums, products)
+    counts, sums, products = _moments(rows, rule, rule.centers, with_products=True)
+    below = np.tril(products, -1)
+    return CrossProducts(counts, sums, products + below.transpose(0, 2, 1))
 
 
 def reference_from(rule: NearestCenterRule, found: CrossProducts) -> PartitionedReference:

@@ -168,15 +168,18 @@ def survey_partition(rows: Floats, partition: int) -> Survey:
     first = first_bad_value(rows, partition)
     if first is not None:
         return replace(nothing, lengths=(len(rows),), bad=first)
+    # For all slabs: Dask has its workers give memory back at once, and to get it again takes long.
+    room = np.empty((2, min(SLAB, len(rows)), d))
     with np.errstate(over="ignore", invalid="ignore"):  # check_reach refuses such rows
-        found = join_moments([nothing, *(_survey_slab(slab) for slab in slabs(rows))])
+        found = join_moments([nothing, *(_survey_slab(slab, room) for slab in slabs(rows))])
     return replace(found, lengths=(len(rows),))
 
 
-def _survey_slab(slab: Floats) -> Survey:
-    values = slab.astype(np.float64)
+def _survey_slab(slab: Floats, room: Array) -> Survey:
+    values, deviations = room[:, : len(slab)]
+    values[...] = slab
     mean = values.mean(axis=0)
-    deviations = values - mean
+    np.subtract(values, mean, out=deviations)
     missed = deviations.mean(axis=0)  # by rounding, which grows with the distance from zero
     squares = np.einsum("ij,ij->j", deviations, deviations) - len(slab) * missed**2
     low, high = values.min(axis=0), values.max(axis=0)
