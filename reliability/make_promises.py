@@ -55,6 +55,8 @@ PROMISES = (
             "tests/stages/test_alignment.py",
             "tests/stages/test_kmeans.py",
             "tests/stages/test_entropy_and_votes.py",
+            "tests/native/test_shorts.py",
+            "tests/dask/test_cluster_moments.py",
         ),
     ),
     Promise(
