@@ -342,10 +342,10 @@ class Timed(DaskBBC):
         self.seconds[name] = self.seconds.get(name, 0.0) + now - self.mark
         self.mark = now
 
-    def _fit_partitions(self, *arguments: Any) -> None:
+    def _fit_partitions(self, *arguments: Any) -> list[str]:
         self.seconds: dict[str, float] = {}
         self.n_passes, self.mark = 0, time.monotonic()
-        super()._fit_partitions(*arguments)
+        return super()._fit_partitions(*arguments)
 
     def _tell(self, what: str) -> None:
         if "partitions" in what:
@@ -356,14 +356,11 @@ class Timed(DaskBBC):
             self.n_passes += 1
             self._stage("passes")
 
-    def _prepare_partitions(self, table: Any) -> Any:
-        run = super()._prepare_partitions(table)
-        distributed.wait([*run.ahead[0].rows, run.ahead[0].evaluation, run.ahead[0].sample])
+    def _run(self, run: Any, *arguments: Any) -> Any:
+        drawn = run.__self__._drawn  # on their way with what the prior is made of
+        distributed.wait([*drawn.rows, drawn.evaluation, drawn.sample])
         self._stage("moments and draws")
-        return run
-
-    def _run_partitions(self, *arguments: Any) -> Any:
-        found = super()._run_partitions(*arguments)
+        found = super()._run(run, *arguments)
         self._stage("replicas")
         return found
 
