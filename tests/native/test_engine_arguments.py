@@ -1,5 +1,6 @@
 """The compiled engine refuses arrays that do not fit, before it reads or writes beyond them."""
 
+import os
 import subprocess
 import sys
 
@@ -175,3 +176,27 @@ np.sort(np.random.default_rng(0).normal(size=3_000_000))  # while the fit begins
 def test_an_interpreter_ends_though_a_daemon_thread_is_in_a_fit():
     done = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+INFINITELY_FAR = """
+import numpy as np
+from bbclust._native import engine
+labels, centers = np.zeros(40, dtype=np.int32), np.zeros((3, 18))
+for seed in range(20):
+    rows = np.random.default_rng(seed).normal(size=(40, 18))
+    rows[::5, 5], rows[1::5, 5] = np.inf, -np.inf
+    for dtype in (np.float32, np.float64):
+        try:
+            engine.kmeans(rows.astype(dtype), np.ones(40), seed, 3, 20, 0.0, 2, centers, labels)
+        except ValueError as error:
+            print(error)
+"""
+
+
+def test_points_infinitely_far_from_all_centres_have_a_label():
+    """Memory that is not set would be one: here it is filled with what is no label."""
+    environment = {**os.environ, "MALLOC_PERTURB_": "165"}
+    command = [sys.executable, "-c", INFINITELY_FAR]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("points or weights are not finite") == 40

@@ -34,6 +34,8 @@ public:
         candidates_.resize(static_cast<std::size_t>(n_trials) * d);
         distances_.resize(static_cast<std::size_t>(n_trials) * points_.padded());
         std::fill(closest_.begin(), closest_.end(), std::numeric_limits<T>::infinity());
+        // points that are infinitely far from all centres stay there
+        std::fill_n(labels, points_.padded(), T(0));
         chosen_.assign(1, pick(weights_, random.uniform(), [](std::int64_t) { return T(1); }));
         accept(best_candidate(stop), 0, centers, labels);
         chosen_.resize(n_trials);

@@ -210,7 +210,7 @@ private:
         const Ints doubt = broadcast(centers_.doubt);
         for (int r = 0; r < R; ++r) {
             store(labels + (at + r) * W, to_floats(label[r]));
-            std::uint32_t doubtful = lanes_at_least(best[r] + doubt, second[r]);
+            std::uint32_t doubtful = lanes_at_least(best[r], second[r] - doubt);
             for (; doubtful; doubtful &= doubtful - 1)
                 doubtful_[n_doubtful_++] =
                     static_cast<std::int32_t>((at + r) * W + std::countr_zero(doubtful));
