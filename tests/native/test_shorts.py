@@ -37,9 +37,15 @@ def labels(library, points, centers, in_use=None):
     library.find_nearest.restype = ctypes.c_bool
     pointer = [array.ctypes.data_as(ctypes.c_void_p) for array in (points, centers, in_use, *found)]
     held = library.find_nearest(
-        pointer[0], ctypes.c_int64(n), ctypes.c_int(d), pointer[1], pointer[2], ctypes.c_int(K),
-        pointer[3], pointer[4],
-    )  # fmt: skip
+        pointer[0],
+        ctypes.c_int64(n),
+        ctypes.c_int(d),
+        pointer[1],
+        pointer[2],
+        ctypes.c_int(K),
+        pointer[3],
+        pointer[4],
+    )
     return (found[0] if held else None), found[1]
 
 

@@ -103,20 +103,21 @@ public:
         length_ = (d + W - 1) / W * W;
         values_.resize(static_cast<std::size_t>(K) * length_);
         half_norms_.resize(K);
+        const auto in_use = [&](int k) {
+            return book.half_norms[k] < std::numeric_limits<float>::infinity();
+        };
         double half = 0;  // the largest half of a square
         for (int k = 0; k < K; ++k)
-            if (book.half_norms[k] < std::numeric_limits<float>::infinity())
-                half = std::max(half, static_cast<double>(book.half_norms[k]));
+            if (in_use(k)) half = std::max(half, static_cast<double>(book.half_norms[k]));
         const double longest = std::sqrt(2.0 * half) * (1.0 + 1e-5);
         const double scale =
             longest > 0 ? std::min(short_limit / longest, half_norm_limit / (half * points.scale)) : 1.0;
         double most_error = 0;
         for (int k = 0; k < K; ++k) {
             const double norm = static_cast<double>(book.half_norms[k]) * points.scale * scale;
-            const bool in_use = norm <= 2 * half_norm_limit;
-            half_norms_[k] = in_use ? static_cast<std::int32_t>(std::lrint(norm)) : never;
+            half_norms_[k] = in_use(k) ? static_cast<std::int32_t>(std::lrint(norm)) : never;
             const double error = round(book.centers.data() + static_cast<std::int64_t>(k) * d, d,
-                                       in_use ? -scale : 0.0, values_.data() + k * length_);
+                                       in_use(k) ? -scale : 0.0, values_.data() + k * length_);
             most_error = std::max(most_error, error);
         }
         most_error += short_limit * 0x1p-22;
