@@ -310,6 +310,16 @@ def same_measure(found: dict[str, Any]) -> tuple[str, list[str]]:
     return table(head, rows), missed
 
 
+def same_measure_of_shapes(found: dict[str, Any]) -> tuple[str, list[str]]:
+    ours, exhaustive = (np.array(values) for values in found["mean_entropy"].values())
+    relative = (ours - exhaustive) / exhaustive
+    mean, error = relative.mean(), relative.std(ddof=1) / np.sqrt(len(relative))
+    text = f"{mean:+.2%} ± {error:.2%}, median {np.median(relative):+.2%}"
+    missed = abs(mean) > 2 * error
+    wanted = f"mean entropy of {len(ours)} random shapes: {text}, within two errors wanted"
+    return text, [wanted] if missed else []
+
+
 def profile(found: dict[str, dict[str, float]]) -> str:
     stages = list(next(iter(found.values())))
     rows = [[c.replace("x", " x "), *(f"{s[x]:.0%}" for x in stages)] for c, s in found.items()]
@@ -322,6 +332,7 @@ def main() -> None:
     parts = {
         "random": random_shapes(grids),
         "measure": same_measure(load("same_measure")),
+        "measure_of_shapes": same_measure_of_shapes(load("same_measure")["drawn"]),
         "peers": against_peers(runs),
         "threads": two_threads(runs),
         "peak": peak(load("share_of_peak")),
@@ -344,6 +355,7 @@ def main() -> None:
         "consensus": table(["rows x features", "replicas", "pyckmeans"], consensus),
         "grid_runs": str(len(grids)),
         "tables": str(len(load("same_measure")["found"][0]["mean_entropy"]["bbclust"])),
+        "measured_shapes": str(len(load("same_measure")["drawn"]["mean_entropy"]["bbclust"])),
         "profile": profile(load("profile_stages")),
         "missed": "\n".join(f"- {line}" for line in missed) or "Every line is reached.",
     }

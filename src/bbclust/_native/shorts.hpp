@@ -23,8 +23,9 @@ inline constexpr double short_limit = 32700.0, half_norm_limit = 0x1.cp29;
 class ShortPoints {
 public:
     static constexpr int W = lanes<float>;
-    // What they take is half of the points'. Of more values they would be too much beside the table.
-    static constexpr std::int64_t most_values = std::int64_t(1) << 23;
+    // What they take is half of the points'. Of more values they would be too much beside the table; of
+    // few, to make them and the centres takes longer than what they save.
+    static constexpr std::int64_t least_values = 3000, most_values = std::int64_t(1) << 23;
 
     void clear() { known_ = usable_ = false; }
 

@@ -4,7 +4,7 @@
 // two of the smallest samples have, a thousand if clusters are few, every start runs to its end. Of more:
 // - A seeding runs on a fair sample first, each on one of its own, then on larger ones, and goes on from
 //   there on all points. It is dropped if it is clearly worse than the best on the same sample.
-// - A run that is much farther above the best than it still comes down ends.
+// - A run that is much farther above the best than it came down in its last iteration ends.
 // - On all points, a run begins with what is known of the points from the runs before: if it leads to
 //   much the same partition, few points have to be looked at again.
 #pragma once
@@ -42,11 +42,11 @@ struct StartPolicy {
     // Two runs on the same sample have led to the same partition if centres are closer than this share
     // of the half way to the next.
     static constexpr double same = 0.1;
-    // A run that is above the best by more than half of what a cluster costs has a cluster in two or two
-    // in one: once it gains little, in comparison, it stays there. Any other may come down slowly and for
-    // long, and has to be so many times its last gain above the best that nothing is left of it.
-    // benchmarks/same_measure.py compares with runs that all go on.
-    static constexpr double share_of_cluster = 0.5, gains_left = 5.0, slow_gains_left = 300.0;
+    // A run is given up if it is so many times its last gain above the best. Runs come down slowly and for
+    // long, and gain little before they gain much: given up earlier, runs are lost that would have won, and
+    // entropies are too low. The more clusters' costs it is above, the more would have to come, so that
+    // fewer times are enough. benchmarks/same_measure.py compares with runs that all go on.
+    static constexpr double most_gains_left = 2000.0, gains_left_at_a_cluster = 100.0;
     // The reference partition is looked for on samples so many times as large as a replica's, because
     // all else is measured by it, if there are so many times as many rows.
     static constexpr std::int64_t reference_factor = 8, rows_per_sampled = 4;
@@ -131,8 +131,9 @@ private:
         copies.rows.clear();
         copies.shorts.clear();
         points.rows = points.stay_in_cache() ? &copies.rows : nullptr;
-        const bool short_too =
-            std::is_same_v<T, float> && points.padded() * points.d <= ShortPoints::most_values;
+        const std::int64_t values = points.padded() * points.d;
+        const bool short_too = std::is_same_v<T, float> && values >= ShortPoints::least_values &&
+                               values <= ShortPoints::most_values;
         points.shorts = short_too ? &copies.shorts : nullptr;
     }
 
@@ -145,11 +146,10 @@ private:
     bool has_best() const { return best_.inertia < std::numeric_limits<double>::infinity(); }
 
     auto hopeless(double best) const {
-        const double apart = StartPolicy::share_of_cluster * best / K_;
-        return [=](double inertia, double gain) {
-            const double above = inertia - best;
-            return above > StartPolicy::slow_gains_left * gain ||
-                   (above > apart && above > StartPolicy::gains_left * gain);
+        return [best, of_cluster = best / K_](double inertia, double gain) {
+            const double above = inertia - best, clusters = above / of_cluster;
+            const double enough = StartPolicy::gains_left_at_a_cluster / (clusters * clusters);
+            return above > gain * std::min(StartPolicy::most_gains_left, enough);
         };
     }
 
