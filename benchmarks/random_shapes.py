@@ -25,6 +25,7 @@ from bbclust.ensemble.run import run_replicas
 from bbclust.stages.bootstrap import draw_replica
 
 SECONDS = 0.25  # about, of the engine per turn
+LEAST_REPLICAS = 8  # of the engine per turn, so that memory new to the process counts as in a fit
 MOST_REPLICAS = 200  # of a peer's turn: small tables need no more
 
 
@@ -76,7 +77,7 @@ def measure(shape: Shape, dtype: Any, isas: list[str], rounds: int, peers: bool)
             done = run_replicas(job, range(n_replicas), n_jobs=1)
             return (time.perf_counter() - start) / n_replicas, done.inertia
 
-    n_replicas = int(np.clip(SECONDS / ours(isas[0], 2)[0], 2, 2000))
+    n_replicas = int(np.clip(SECONDS / ours(isas[0], 2)[0], LEAST_REPLICAS, 2000))
     n_theirs = min(n_replicas, MOST_REPLICAS, max(2, n_replicas // 10))
     replicas = [
         draw_replica(job.table, job.prior, job.plan.resampling, job.plan.seed, b)
