@@ -179,8 +179,8 @@ private:
     const double* center(int k) const { return centers.values.data() + place(k); }
 
     // Within an iteration centres move after every part of the points, if there are enough: what has been
-    // found so far counts for the rest, and some tenths fewer iterations are needed. Every part is several
-    // stretches of points, from all over the table.
+    // found so far counts for the rest, and fewer iterations are needed. A part is several stretches of
+    // points, from all over the table.
     static constexpr std::int64_t stretch = 512, most_parts = 8;
 
     int n_parts() const {
