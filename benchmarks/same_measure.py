@@ -14,7 +14,7 @@ Tables are numbered, and those below 1,000 were looked at when it was decided wh
 up; so were the random shapes of seeds below 2,000.
 
     python benchmarks/same_measure.py [--tables 96] [--first 1000] [--seed 2001] [--shapes 100]
-        [--json FILE]
+        [--processes 2] [--json FILE]
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ import argparse
 import json
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 from random_shapes import nearest_distance
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
 
 from bbclust import BBC
 from bbclust._native import engine
@@ -184,24 +187,26 @@ def both_entropies(model: BBC, cluster: ClusterAll) -> tuple[float, float]:
     return mean_entropy(record.replicas.votes), mean_entropy(votes)
 
 
-def compare(case: Case, numbers: range) -> dict[str, Any]:
-    """Mean entropy by the engine and with all starts run out, on each of several tables."""
-    found: dict[str, list[float]] = {"bbclust": [], "exhaustive": [], "monte carlo error": []}
-    for number in numbers:
-        model = BBC(
-            case.n_clusters,
-            n_replicas=case.n_replicas,
-            prior_scale=case.prior_scale,
-            prior_weight=case.prior_weight,
-            votes="drawn",
-            random_state=number,
-        )
-        fit(model, case.data(number), case.weights(number))
-        ours, exhaustive = both_entropies(model, by_scikit_learn)
-        error = model.mean_entropy_se_ * np.sqrt(case.n_replicas / 200)
-        found["bbclust"].append(ours)
-        found["exhaustive"].append(exhaustive)
-        found["monte carlo error"].append(float(error))
+def compare_on_table(case: Case, number: int) -> tuple[float, float, float]:
+    """Mean entropy by the engine and with all starts run out; the error of a fit."""
+    model = BBC(
+        case.n_clusters,
+        n_replicas=case.n_replicas,
+        prior_scale=case.prior_scale,
+        prior_weight=case.prior_weight,
+        votes="drawn",
+        random_state=number,
+    )
+    fit(model, case.data(number), case.weights(number))
+    ours, exhaustive = both_entropies(model, by_scikit_learn)
+    return ours, exhaustive, float(model.mean_entropy_se_ * np.sqrt(case.n_replicas / 200))
+
+
+def compare(case: Case, numbers: range, pool: Executor) -> dict[str, Any]:
+    """The same on each of several tables."""
+    several = pool.map(compare_on_table, [case] * len(numbers), numbers)
+    names = ("bbclust", "exhaustive", "monte carlo error")
+    found = dict(zip(names, map(list, zip(*several, strict=True)), strict=True))
     return {
         "case": f"{case.n}x{case.d}",
         "settings": case.settings,
@@ -212,23 +217,27 @@ def compare(case: Case, numbers: range) -> dict[str, Any]:
     }
 
 
-def compare_shapes(seed: int, count: int) -> dict[str, Any]:
-    """The same on random shapes: mean entropies over the tables of each."""
-    found: dict[str, list[float]] = {"bbclust": [], "exhaustive": []}
-    for shape in draw_shapes(seed, count):
-        several = [
-            both_entropies(
-                fit(
-                    BBC(shape.n_clusters, n_replicas=20, votes="drawn", random_state=number),
-                    shape.data(number),
-                ),
-                by_stages,
-            )
-            for number in range(TABLES_OF_SHAPE)
-        ]
-        ours, exhaustive = np.mean(several, axis=0)
-        found["bbclust"].append(float(ours))
-        found["exhaustive"].append(float(exhaustive))
+def compare_on_shape(shape: Shape) -> tuple[float, float]:
+    """Mean entropies over several tables."""
+    several = [
+        both_entropies(
+            fit(
+                BBC(shape.n_clusters, n_replicas=20, votes="drawn", random_state=number),
+                shape.data(number),
+            ),
+            by_stages,
+        )
+        for number in range(TABLES_OF_SHAPE)
+    ]
+    ours, exhaustive = np.mean(several, axis=0)
+    return float(ours), float(exhaustive)
+
+
+def compare_shapes(seed: int, count: int, pool: Executor) -> dict[str, Any]:
+    """The same on random shapes."""
+    several = pool.map(compare_on_shape, draw_shapes(seed, count))
+    ours, exhaustive = map(list, zip(*several, strict=True))
+    found = {"bbclust": ours, "exhaustive": exhaustive}
     return {"seed": seed, "tables_of_shape": TABLES_OF_SHAPE, "mean_entropy": found}
 
 
@@ -242,11 +251,16 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=1000, help="number of the first table")
     parser.add_argument("--seed", type=int, default=2001, help="of the random shapes")
     parser.add_argument("--shapes", type=int, default=100)
+    parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--json", help="also write the figures to this file")
     arguments = parser.parse_args()
+    numbers = range(arguments.first, arguments.first + arguments.tables)
+    pool = ProcessPoolExecutor(
+        arguments.processes, get_context("spawn"), threadpool_limits, initargs=(1,)
+    )
     found = []
     for case in CASES:
-        one = compare(case, range(arguments.first, arguments.first + arguments.tables))
+        one = compare(case, numbers, pool)
         ours, exhaustive, _ = (np.array(v) for v in one["mean_entropy"].values())
         difference, error = mean_and_error(ours - exhaustive)
         print(
@@ -256,7 +270,8 @@ def main() -> None:
             flush=True,
         )
         found.append(one)
-    drawn = compare_shapes(arguments.seed, arguments.shapes)
+    drawn = compare_shapes(arguments.seed, arguments.shapes, pool)
+    pool.shutdown()
     ours, exhaustive = (np.array(v) for v in drawn["mean_entropy"].values())
     difference, error = mean_and_error((ours - exhaustive) / exhaustive)
     print(f"{arguments.shapes} random shapes: {difference:+.2%} (standard error {error:.2%})")
