@@ -25,7 +25,7 @@ from bbclust.ensemble.run import run_replicas
 STAGES = (
     ("drawing", ("Drawer", "normals_from", "Gammas", "Mixture", "philox", "RowsToPanels")),
     ("seeding", ("Seeder",)),
-    ("assignment", ("nearest_of_panels", "score_tile", "for_nearest", "Margins", "assign_", "Short")),
+    ("assignment", ("nearest_", "score_tile", "for_nearest", "Margins", "assign_", "Short")),
     ("sums of clusters", ("ClusterSums", "Lloyd", "total_square")),
     ("which starts go on", ("KMeans", "Starts", "Sorted", "weigh_costs", "compare_costs")),
     ("aligning and voting", ("Align", "ReplicaWorker", "run_replicas")),
