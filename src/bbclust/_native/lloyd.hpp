@@ -58,19 +58,9 @@ public:
         known_ = Known::nothing;
         settled_ = false;
         small_move_ = first_small_move;
-        worthwhile_share_ = in_order ? share_worth_margins(points, K) : 0.0;
-    }
-
-    // Of points in order, up to which share of centres and panels looked at margins are worth their cost.
-    static double share_worth_margins(const Points<T>& points, int K) {
-        if (points.stay_in_cache()) return 0.0;
-        const bool short_too = points.shorts && ShortNearest::pays(points.d);
-        return Margins<T>::worthwhile_share(K, points.d, short_too ? ShortNearest::time : 1.0);
-    }
-
-    // Whether it pays to put points in order: there may be margins.
-    static bool gains_by_order(const Points<T>& points, int K) {
-        return has_margins && share_worth_margins(points, K) > least_share;
+        const double each = points.shorts && ShortNearest::pays(d_) ? ShortNearest::time : 1.0;
+        worthwhile_share_ =
+            in_order && !points.stay_in_cache() ? Margins<T>::worthwhile_share(K_, d_, each) : 0.0;
     }
 
     // Labels have been written, and centers of which they are the nearest.

@@ -301,7 +301,7 @@ void Starts<T>::begin(const Points<T>& points, double square, std::int64_t sampl
 template <class T>
 void Starts<T>::start_from(const double* centers, const StopFlag& stop) {
     candidate_.set(centers, K_, points_.d, K_);
-    if (sampled_ && Lloyd<T>::gains_by_order(points_, K_)) sort(stop);
+    if (sampled_) sort(stop);
     run_on_all(0, stop);
 }
 
