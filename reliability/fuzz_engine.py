@@ -201,7 +201,7 @@ FUNCTIONS: dict[str, Callable[[np.random.Generator, Sizes], Arguments]] = {
     "seed_centers": lambda g, s: {**points(g, s), **key(g), "centers": np.empty((s.K, s.d))},
     "lloyd": lambda g, s: {
         **points(g, s), "centers": g.normal(size=(s.K, s.d)), "max_iter": 20, "tolerance": 0.0,
-        "in_parts": bool(g.random() < 0.5), "labels": np.empty(s.n, dtype=np.int32),
+        "labels": np.empty(s.n, dtype=np.int32),
     },
     "kmeans": lambda g, s: {
         **points(g, s), "seed": 1, "n_starts": 3, "max_iter": 20, "tolerance": 0.0,

@@ -431,22 +431,6 @@ CPP = (
         "tests/native/test_shorts.py",
         BINDINGS,
     ),
-    Mutation(
-        f"{NATIVE}/shorts.hpp",
-        "book.half_norms[k] > largest_half_)",
-        "book.half_norms[k] < 0)",
-        "centres that have moved far out do not fit into 16 bits",
-        "tests/native/test_shorts.py",
-        BINDINGS,
-    ),
-    Mutation(
-        f"{NATIVE}/lloyd.hpp",
-        "if (unchanged == parts) break;",
-        "if (unchanged > 0) break;",
-        "k-means ends once nothing changes in a part of the points",
-        "tests/stages/test_kmeans.py -k 'in_parts'",
-        DOUBLE,
-    ),
 )
 
 MUTATIONS = PYTHON + CPP

@@ -245,26 +245,6 @@ def lloyd(points, weights, centers, *, n_clusters, max_iter=300, tolerance=0.0):
     return Lloyd(labels, np.where(occupied[:, None], means, place), inertia, occupied)
 
 
-def lloyd_in_parts(points, weights, centers):
-    """Centres move after each of up to eight parts, of stretches of 512 points in turn."""
-    n, K = len(points), len(centers)
-    n_parts = min(max(n // 512, 1), 8)
-    part_of = np.arange(n) // 512 % n_parts
-    labels = squared_distances(points, centers).argmin(axis=1)
-    place = cluster_means(points, weights, labels, K)
-    part = unchanged = 0
-    while unchanged < n_parts:
-        mine = np.flatnonzero(part_of == part)
-        part = (part + 1) % n_parts
-        now = squared_distances(points[mine], place).argmin(axis=1)
-        unchanged = unchanged + 1 if (now == labels[mine]).all() else 0
-        labels[mine] = now
-        place = cluster_means(points, weights, labels, K)
-    distances = squared_distances(points, place)
-    inertia = float((weights * distances[np.arange(n), labels]).sum())
-    return Lloyd(labels, place, inertia, np.bincount(labels, minlength=K) > 0)
-
-
 def kmeans(points, weights, starts, *, n_clusters, max_iter=300, tolerance=0.0):
     """Best of several starts, the earliest among equals. All of them run to their end."""
     runs = [

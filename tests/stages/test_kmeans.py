@@ -66,30 +66,6 @@ def test_lloyd_equals_the_oracle(n, d, n_clusters, dtype):
     assert run.inertia == pytest.approx(expected.inertia, rel=1e-9)
 
 
-@pytest.mark.parametrize("n_clusters", [2, 5, 16])
-@pytest.mark.parametrize(("n", "d"), [(700, 3), (1100, 5), (2600, 16), (5000, 2)])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_lloyd_in_parts_equals_the_oracle(n, d, n_clusters, dtype):
-    points, weights = weighted_points(n, d, seed=n, dtype=dtype, spread=1.0)
-    start = points[:n_clusters].astype(np.float64)
-    run = lloyd(points, weights, start, in_parts=True)
-    expected = oracle.lloyd_in_parts(
-        points.astype(float), weights.astype(dtype).astype(float), start
-    )
-    np.testing.assert_array_equal(run.labels, expected.labels)
-    np.testing.assert_allclose(run.centers, expected.centers, rtol=1e-9, atol=1e-9)
-    assert run.inertia == pytest.approx(expected.inertia, rel=1e-9)
-
-
-@pytest.mark.parametrize("n_clusters", [3, 20])
-def test_lloyd_in_parts_ends_where_lloyd_stays(n_clusters):
-    points, weights = weighted_points(4000, 6, seed=1, spread=1.0)
-    run = lloyd(points, weights, points[:n_clusters], in_parts=True)
-    plain = lloyd(points, weights, run.centers)
-    assert plain.n_iter <= 2
-    np.testing.assert_array_equal(run.labels, plain.labels)
-
-
 def test_lloyd_by_hand():
     points = np.array([[0.0], [1.0], [10.0], [14.0]])
     run = lloyd(points, np.array([1.0, 3.0, 1.0, 1.0]), np.array([[0.0], [9.0]]))

@@ -210,7 +210,7 @@ int seed_centers(In<T, 2> rows, In<double, 1> weights, std::uint64_t seed, std::
 // On all points, however many.
 template <class T>
 nb::tuple lloyd(In<T, 2> rows, In<double, 1> weights, Out<double, 2> centers /* IN, OUT */, int max_iter,
-                double tolerance, bool in_parts, Out<std::int32_t, 1> labels /* OUT */) {
+                double tolerance, Out<std::int32_t, 1> labels /* OUT */) {
     Lloyd<T> run;
     require_points(rows, weights, centers);
     require_shape(labels, {length(rows)}, "labels must have shape (n,)");
@@ -220,7 +220,7 @@ nb::tuple lloyd(In<T, 2> rows, In<double, 1> weights, Out<double, 2> centers /* 
         const Panels<T> points = panels_of<T>(rows, weights);
         run.begin(points.view(), total_square(points.view()), extent(centers, 0), false);
         run.centers.set(centers.data(), extent(centers, 0), extent(rows, 1), extent(centers, 0));
-        run.run({max_iter, tolerance, in_parts}, stop, [](double, double) { return false; });
+        run.run({max_iter, tolerance}, stop, [](double, double) { return false; });
         run.polish(stop);
     });
     return publish(run, length(rows), centers, labels);
@@ -321,7 +321,7 @@ void bind_kernels(nb::module_& m) {
     m.def("seed_centers", &seed_centers<T>, as_is("rows"), "weights"_a, "seed"_a, "stage"_a, "start"_a,
           "replica"_a, as_is("centers"));
     m.def("lloyd", &lloyd<T>, as_is("rows"), "weights"_a, as_is("centers"), "max_iter"_a, "tolerance"_a,
-          "in_parts"_a, as_is("labels"));
+          as_is("labels"));
     m.def("kmeans", &kmeans<T>, as_is("rows"), "weights"_a, "seed"_a, "n_starts"_a, "max_iter"_a,
           "tolerance"_a, "n_threads"_a, as_is("centers"), as_is("labels"));
     m.def("vote_by_centers", &vote_by_centers_on_rows<T>, as_is("rows"), "centers"_a, "occupied"_a,

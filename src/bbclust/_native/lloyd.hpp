@@ -21,8 +21,7 @@ namespace bbclust {
 
 struct LloydSettings {
     int max_iter = 300;
-    double tolerance = 0;   // on the summed squared shift of the centres, absolute
-    bool in_parts = false;  // do centres move several times in an iteration?
+    double tolerance = 0;  // on the summed squared shift of the centres, absolute
 };
 
 // Where centres are; those out of use have no place, see Lloyd::relocate.
@@ -91,34 +90,14 @@ public:
     // that it need not go on.
     template <class Hopeless>
     bool run(const LloydSettings& settings, const StopFlag& stop, Hopeless&& hopeless) {
-        const int parts = settings.in_parts ? n_parts() : 1;
         double before = std::numeric_limits<double>::infinity();
-        int unchanged = 0;  // parts in a row
-        book_is_old_ = true;
-        sums_.touch_all();
         for (n_iter = 1;; ++n_iter) {
-            moved_ = 0;
-            double shift = 0;
-            if (n_iter == 1) {  // all points: these centres are not the means of these labels
-                if (!fresh_) assign(stop);
-                fresh_ = false;
-                relocate();
-                shift = move_centers();
-            } else {
-                if (n_iter == lasting && points_.rows) points_.rows->fill(points_);
-                begin_assigning();
-                int part = 0;
-                for (; part < parts && unchanged < parts; ++part) {
-                    ++unchanged;
-                    if (!assign_part(part, parts, stop)) continue;
-                    unchanged = 0;
-                    relocate();
-                    shift += parts * move_centers();  // of moves one way, what they add up to
-                }
-                end_assigning(part == parts);
-                if (unchanged == parts) break;
-            }
-            end_iteration();
+            const bool changed = n_iter == 1 && fresh_ ? true : assign(stop);
+            fresh_ = false;
+            if (n_iter > 1 && !changed) break;
+            if (n_iter == lasting && points_.rows) points_.rows->fill(points_);
+            relocate();
+            const double shift = move_centers();
             if (hopeless(inertia, before - inertia)) return false;
             before = inertia;
             if (shift <= settings.tolerance || n_iter == settings.max_iter) {
@@ -130,21 +109,16 @@ public:
         return true;
     }
 
-    // The nearest centres of all points.
-    void assign(const StopFlag& stop) {
-        book_is_old_ = true;
-        begin_assigning();
-        assign_part(0, 1, stop);
-        end_assigning(true);
+    // The nearest centres of all points. True if any changed.
+    bool assign(const StopFlag& stop) {
+        return with_dimension_if_single<T>(d_, [&](auto D) { return assign_in<D()>(stop); });
     }
 
     // The means of the final labels and their inertia. Sums that have had points added and taken away
     // are made anew.
     void polish(const StopFlag& stop) {
         if (!exact_) sums_.take(points_, labels.data(), K_, true, stop);
-        sums_.touch_all();
         move_centers();
-        inertia = total_square_ - gain();
     }
 
     const std::vector<std::int64_t>& counts() const { return sums_.counts; }
@@ -162,126 +136,64 @@ private:
     static constexpr double early_share = 0.35;
     static constexpr int lasting = 3;  // iterations
 
-    enum class Known { nothing, labels, new_margins, margins };
+    enum class Known { nothing, labels, margins };
 
     std::size_t place(int k) const { return static_cast<std::size_t>(k) * d_; }
     double* center(int k) { return centers.values.data() + place(k); }
     const double* center(int k) const { return centers.values.data() + place(k); }
 
-    // Within an iteration centres move after every part of the points, if there are enough: what has been
-    // found so far counts for the rest, and fewer iterations are needed. A part is several stretches of
-    // points, from all over the table.
-    static constexpr std::int64_t stretch = 512, most_parts = 8;
-
-    int n_parts() const {
-        return static_cast<int>(std::clamp(points_.n / stretch, std::int64_t(1), most_parts));
-    }
-
-    // Calls f(begin, end) for the panels of a part.
-    template <class F>
-    void for_stretches(int part, int parts, const StopFlag& stop, F&& f) {
-        const std::int64_t n_panels = points_.n_panels();
-        const std::int64_t length = parts == 1 ? n_panels : stretch / W;
-        for (std::int64_t begin = part * length; begin < n_panels; begin += parts * length) {
-            stop.check();
-            f(begin, std::min(begin + length, n_panels));
-        }
-    }
-
-    void begin_assigning() {
-        if constexpr (has_margins) {
-            if (known_ != Known::labels || !settled_) return;
-            margins_.begin(points_.n_panels(), K_);
-            known_ = Known::new_margins;
-        }
-    }
-
-    void end_assigning(bool all) {
-        if constexpr (has_margins) {
-            if (known_ == Known::new_margins) {
-                known_ = all ? Known::margins : Known::labels;
-            } else if (known_ == Known::margins && margins_.share_looked_at() > worthwhile_share_) {
-                known_ = Known::labels;
-                small_move_ = std::min(small_move_, 0.7 * last_move_);
-            }
-        }
-    }
-
-    // The nearest centres of the points of a part. True if any changed.
-    bool assign_part(int part, int parts, const StopFlag& stop) {
-        if (book_is_old_) {
-            book_.set(centers.values.data(), centers.in_use.data(), K_, d_);
-            book_is_old_ = false;
-            shorts_are_old_ = true;
-        } else {
-            for (int k : moved_centers_) book_.set_center(k, center(k), centers.in_use[k]);
-        }
-        const bool changed = with_dimension_if_single<T>(
-            d_, [&](auto D) { return assign_part_in<D()>(part, parts, stop); });
-        moved_centers_.clear();
-        return changed;
-    }
-
     template <int D>
-    bool assign_part_in(int part, int parts, const StopFlag& stop) {
+    bool assign_in(const StopFlag& stop) {
+        book_.set(centers.values.data(), centers.in_use.data(), K_, d_);
         if (known_ == Known::nothing) {
             assign_first<D>(stop);
             return true;
         }
         bool changed = false;
         if constexpr (has_margins) {
-            shorts_are_old_ |= known_ != Known::labels;  // they do not follow the book here
             if (known_ == Known::margins) {
                 constexpr std::int64_t block = Margins<T>::block;
-                for_stretches(part, parts, stop, [&](std::int64_t begin, std::int64_t end) {
-                    for (std::int64_t b = begin / block; b * block < end; ++b) {
-                        if (b % 64 == 0) stop.check();
-                        if (!margins_.is_safe(b)) changed |= look_again<D>(b);
-                    }
-                });
+                for (std::int64_t b = 0; b * block < points_.n_panels(); ++b) {
+                    if (b % 64 == 0) stop.check();
+                    if (!margins_.is_safe(b)) changed |= look_again<D>(b);
+                }
+                if (margins_.share_looked_at() > worthwhile_share_) {
+                    known_ = Known::labels;
+                    small_move_ = std::min(small_move_, 0.7 * last_move_);
+                }
                 return changed;
             }
-            if (known_ == Known::new_margins) {
-                for_stretches(part, parts, stop, [&](std::int64_t begin, std::int64_t end) {
-                    for_groups<2>(begin, end, [&](std::int64_t p, auto R) {
-                        if (p % 256 == 0) stop.check();
-                        Pack<T> found[R()];
-                        margins_.template look<D, R()>(points_, p, book_, found);
-                        for (int r = 0; r < R(); ++r) changed |= take_panel(p + r, found[r]);
-                    });
+            if (settled_) {
+                begin_margins();
+                for_groups<2>(0, points_.n_panels(), [&](std::int64_t p, auto R) {
+                    if (p % 256 == 0) stop.check();
+                    Pack<T> found[R()];
+                    margins_.template look<D, R()>(points_, p, book_, found);
+                    for (int r = 0; r < R(); ++r) changed |= take_panel(p + r, found[r]);
                 });
                 return changed;
             }
         }
-        for_labels<D>(part, parts, stop, [&](std::int64_t first, std::int64_t count, const T* now) {
+        for_labels<D>(stop, [&](std::int64_t first, std::int64_t count, const T* now) {
             for (std::int64_t at = 0; at < count; at += W)
                 changed |= take_panel((first + at) / W, load(now + at));
         });
         return changed;
     }
 
-    // The nearest centres of the points of a part, some at a time, see for_nearest.
+    // The nearest centres of all points, some at a time, see for_nearest.
     template <int D, class Visit>
-    void for_labels(int part, int parts, const StopFlag& stop, Visit&& visit) {
+    void for_labels(const StopFlag& stop, Visit&& visit) {
         if constexpr (std::is_same_v<T, float> && (D == 0 || D >= ShortNearest::least_features)) {
             if (points_.shorts && ShortNearest::pays(d_) && points_.shorts->fill(points_)) {
-                const ShortPoints& shorts = *points_.shorts;
-                if (std::exchange(shorts_are_old_, false)) short_nearest_.set(book_, shorts);
-                else short_nearest_.follow(book_, shorts, moved_centers_);
-                const bool hints = !points_.stay_in_cache();
-                for_stretches(part, parts, stop, [&](std::int64_t begin, std::int64_t end) {
-                    if (hints)
-                        short_nearest_.for_labels<true>(points_, begin, end, shorts, book_, stop, visit);
-                    else
-                        short_nearest_.for_labels<false>(points_, begin, end, shorts, book_, stop,
-                                                         visit);
-                });
+                short_nearest_.set(book_, *points_.shorts);
+                if (points_.stay_in_cache())
+                    short_nearest_.for_labels<false>(points_, *points_.shorts, book_, stop, visit);
+                else short_nearest_.for_labels<true>(points_, *points_.shorts, book_, stop, visit);
                 return;
             }
         }
-        for_stretches(part, parts, stop, [&](std::int64_t begin, std::int64_t end) {
-            for_nearest_in<D>(points_, begin, end, book_, stop, visit);
-        });
+        for_nearest_in<D>(points_, book_, stop, visit);
     }
 
     // Labels and sums of points of which nothing is known.
@@ -290,7 +202,24 @@ private:
         sums_.clear(K_, d_);
         exact_ = true;
         known_ = Known::labels;
-        for_labels<D>(0, 1, stop, [&](std::int64_t first, std::int64_t count, const T* now) {
+        if constexpr (has_margins) {
+            if (settled_) {
+                begin_margins();
+                constexpr std::int64_t block = ClusterSums<T>::block;
+                for (std::int64_t p = 0; p < points_.n_panels(); p += block) {
+                    if (p % 256 == 0) stop.check();
+                    const std::int64_t end = std::min(p + block, points_.n_panels());
+                    for_groups<2>(p, end, [&](std::int64_t q, auto R) {
+                        Pack<T> found[R()];
+                        margins_.template look<D, R()>(points_, q, book_, found);
+                        for (int r = 0; r < R(); ++r) store(labels.data() + (q + r) * W, found[r]);
+                    });
+                    sums_.add(points_, labels.data(), p, end, true);
+                }
+                return;
+            }
+        }
+        for_labels<D>(stop, [&](std::int64_t first, std::int64_t count, const T* now) {
             std::copy_n(now, count, labels.data() + first);
             sums_.add(points_, labels.data(), first / W, (first + count) / W, true);
         });
@@ -330,6 +259,11 @@ private:
         bool changed = false;
         for (int r = 0; r < R; ++r) changed |= take_panel(p + r, found[r]);
         return changed;
+    }
+
+    void begin_margins() {
+        margins_.begin(points_.n_panels(), K_);
+        known_ = Known::margins;
     }
 
     // Only points that changed cluster touch the sums. True if any did.
@@ -385,7 +319,6 @@ private:
         for (int k : empty) {
             const std::int64_t i = next();
             centers.in_use[k] = i >= 0;
-            moved_centers_.push_back(k);
             if (!centers.in_use[k]) continue;
             exact_ = false;
             sums_.move(points_, i, static_cast<int>(labels[i]), k);
@@ -412,31 +345,25 @@ private:
         return shift;
     }
 
-    // All of them; the summed squared shift.
+    // All of them, and the inertia with it; the summed squared shift.
     double move_centers() {
-        double total = 0;
+        double total = 0, moved = 0;
         for (int k = 0; k < K_; ++k) {
             shifts_[k] = 0;
-            if (!std::exchange(sums_.touched[k], std::uint8_t(0)) || sums_.counts[k] == 0) continue;
-            moved_centers_.push_back(k);
+            if (sums_.counts[k] == 0) continue;
             const double shift = move_center(center(k), sums_.sum(k), 1.0 / sums_.mass(k));
             total += shift;
-            moved_ += sums_.mass(k) * shift;
+            moved += sums_.mass(k) * shift;
             shifts_[k] = std::sqrt(shift);
         }
-        if constexpr (has_margins)
-            if (known_ == Known::margins || known_ == Known::new_margins) margins_.move(shifts_);
-        return total;
-    }
-
-    // The inertia, and how far centres have moved.
-    void end_iteration() {
         inertia = total_square_ - gain();
         if constexpr (has_margins) {
-            last_move_ = std::sqrt(moved_ * d_ / inertia);
+            last_move_ = std::sqrt(moved * d_ / inertia);
             settled_ = last_move_ <= small_move_ &&
                        worthwhile_share_ > (n_iter < lasting ? early_share : least_share);
+            if (known_ == Known::margins) margins_.move(shifts_);
         }
+        return total;
     }
 
     // sum of w|x|^2 - w|x - c|^2 over the points, from the sums alone.
@@ -461,13 +388,10 @@ private:
     bool fresh_ = false;    // are the labels those of the present centres?
     bool settled_ = false;  // do the centres move but little?
     bool exact_ = false;    // are the sums fresh?
-    double moved_ = 0;      // the squares of moves in an iteration, times the masses that moved
     double small_move_ = first_small_move, last_move_ = 0, worthwhile_share_ = 0;
     ClusterSums<T> sums_;
     Margins<T> margins_;
     Codebook<T> book_;
-    std::vector<int> moved_centers_;                   // since the book was written
-    bool book_is_old_ = true, shorts_are_old_ = true;  // or anything may have moved
     ShortNearest short_nearest_;
     std::vector<double> shifts_;  // (K,), of the last move
 };

@@ -25,18 +25,17 @@ struct Codebook {
         d = dimensions;
         centers.resize(static_cast<std::size_t>(K) * d);
         half_norms.resize(K);
-        for (int k = 0; k < K; ++k)
-            set_center(k, from + static_cast<std::int64_t>(k) * d, !in_use || in_use[k]);
-    }
-
-    void set_center(int k, const double* row, bool in_use) {
-        T* to = centers.data() + static_cast<std::size_t>(k) * d;
-        for (int f = 0; f < d; ++f) to[f] = static_cast<T>(row[f]);
-        const double norm = sum_of_terms(d, [row](int f, auto take) {
-            const auto value = rounded<T>(take(row + f));
-            return value * value;
-        });
-        half_norms[k] = in_use ? static_cast<T>(0.5 * norm) : std::numeric_limits<T>::infinity();
+        for (int k = 0; k < K; ++k) {
+            const double* row = from + static_cast<std::int64_t>(k) * d;
+            T* to = centers.data() + static_cast<std::size_t>(k) * d;
+            for (int f = 0; f < d; ++f) to[f] = static_cast<T>(row[f]);
+            const double norm = sum_of_terms(d, [row](int f, auto take) {
+                const auto value = rounded<T>(take(row + f));
+                return value * value;
+            });
+            half_norms[k] =
+                !in_use || in_use[k] ? static_cast<T>(0.5 * norm) : std::numeric_limits<T>::infinity();
+        }
     }
 };
 
@@ -111,14 +110,15 @@ inline constexpr int panels_at_once = 2;
 #endif
 
 template <int D, bool hints, class T, class Visit>
-void for_nearest_with_hints(const Points<T>& points, std::int64_t begin, std::int64_t last,
-                            const Codebook<T>& book, const StopFlag& stop, Visit&& visit) {
+void for_nearest_with_hints(const Points<T>& points, const Codebook<T>& book, const StopFlag& stop,
+                            Visit&& visit) {
     constexpr int W = lanes<T>;
     constexpr std::int64_t block = 32;
     alignas(64) T labels[block * W], scores[block * W];
-    for (std::int64_t first = begin; first < last; first += block) {
+    const std::int64_t n_panels = points.n_panels();
+    for (std::int64_t first = 0; first < n_panels; first += block) {
         if (first % 1024 == 0) stop.check();
-        const std::int64_t end = std::min(first + block, last);
+        const std::int64_t end = std::min(first + block, n_panels);
         for_groups<panels_at_once>(first, end, [&](std::int64_t p, auto R) {
             nearest_of_panels<D, T, R(), hints>(points.panel(p), book, labels + (p - first) * W,
                                                 scores + (p - first) * W);
@@ -129,14 +129,12 @@ void for_nearest_with_hints(const Points<T>& points, std::int64_t begin, std::in
     }
 }
 
-// Those of panels begin .. end, see for_nearest. Points that stay in cache are as fast without hints, and
-// few features are one stream of memory.
+// Points that stay in cache are as fast without hints, and few features are one stream of memory.
 template <int D, class T, class Visit>
-void for_nearest_in(const Points<T>& points, std::int64_t begin, std::int64_t end,
-                    const Codebook<T>& book, const StopFlag& stop, Visit&& visit) {
-    if (D == 0 && !points.stay_in_cache())
-        for_nearest_with_hints<D, D == 0>(points, begin, end, book, stop, visit);
-    else for_nearest_with_hints<D, false>(points, begin, end, book, stop, visit);
+void for_nearest_in(const Points<T>& points, const Codebook<T>& book, const StopFlag& stop,
+                    Visit&& visit) {
+    if (D == 0 && !points.stay_in_cache()) for_nearest_with_hints<D, D == 0>(points, book, stop, visit);
+    else for_nearest_with_hints<D, false>(points, book, stop, visit);
 }
 
 // Calls visit(first, count, labels) for the points, some at a time: labels[0 .. count) are the
@@ -144,8 +142,7 @@ void for_nearest_in(const Points<T>& points, std::int64_t begin, std::int64_t en
 // one, has their scores.
 template <class T, class Visit>
 void for_nearest(const Points<T>& points, const Codebook<T>& book, const StopFlag& stop, Visit&& visit) {
-    with_dimension(
-        book.d, [&](auto D) { for_nearest_in<D()>(points, 0, points.n_panels(), book, stop, visit); });
+    with_dimension(book.d, [&](auto D) { for_nearest_in<D()>(points, book, stop, visit); });
 }
 
 }  // namespace bbclust

@@ -104,26 +104,31 @@ public:
         length_ = (d + W - 1) / W * W;
         values_.resize(static_cast<std::size_t>(K) * length_);
         half_norms_.resize(K);
+        const auto in_use = [&](int k) {
+            return book.half_norms[k] < std::numeric_limits<float>::infinity();
+        };
         double half = 0;  // the largest half of a square
         for (int k = 0; k < K; ++k)
-            if (is_in_use(book, k)) half = std::max(half, static_cast<double>(book.half_norms[k]));
-        half *= room;
-        largest_half_ = static_cast<float>(half);
+            if (in_use(k)) half = std::max(half, static_cast<double>(book.half_norms[k]));
         const double longest = std::sqrt(2.0 * half) * (1.0 + 1e-5);
-        scale_ =
+        const double scale =
             longest > 0 ? std::min(short_limit / longest, half_norm_limit / (half * points.scale)) : 1.0;
-        length_of_longest_ = scale_ * longest;
-        most_error_ = 0;
-        for (int k = 0; k < K; ++k) round_center(book, points, k);
-        find_doubt(d, points);
-    }
-
-    // Some centres are elsewhere in the book.
-    void follow(const Codebook<float>& book, const ShortPoints& points, const std::vector<int>& moved) {
-        for (int k : moved)
-            if (is_in_use(book, k) && book.half_norms[k] > largest_half_) return set(book, points);
-        for (int k : moved) round_center(book, points, k);
-        find_doubt(book.d, points);
+        double most_error = 0;
+        for (int k = 0; k < K; ++k) {
+            const double norm = static_cast<double>(book.half_norms[k]) * points.scale * scale;
+            half_norms_[k] = in_use(k) ? static_cast<std::int32_t>(std::lrint(norm)) : never;
+            const double error = round(book.centers.data() + static_cast<std::int64_t>(k) * d, d,
+                                       in_use(k) ? -scale : 0.0, values_.data() + k * length_);
+            most_error = std::max(most_error, error);
+        }
+        most_error += short_limit * 0x1p-22;
+        // By how much two scores may be off, beside each other: by the rounding of points and of centres;
+        // and by that of single precision, whose labels are wanted.
+        const double center = scale * longest;
+        const double rounding = 2.0 + 2.0 * points.most_error * (center + most_error) +
+                                2.0 * (short_limit + points.most_error) * most_error;
+        const double single = (4.0 * d + 8.0) * 0x1p-24 * (half_norm_limit + short_limit * short_limit);
+        doubt = static_cast<std::int32_t>(std::ceil(rounding + single));
     }
 
     const std::int16_t* center(int k) const { return values_.data() + k * length_; }
@@ -135,32 +140,6 @@ public:
 private:
     // The score of a centre that is not in use.
     static constexpr std::int32_t never = std::numeric_limits<std::int32_t>::max();
-
-    // So much may the longest centre grow until all have another unit.
-    static constexpr double room = 1.1;
-
-    static bool is_in_use(const Codebook<float>& book, int k) {
-        return book.half_norms[k] < std::numeric_limits<float>::infinity();
-    }
-
-    void round_center(const Codebook<float>& book, const ShortPoints& points, int k) {
-        const bool in_use = is_in_use(book, k);
-        const double norm = static_cast<double>(book.half_norms[k]) * points.scale * scale_;
-        half_norms_[k] = in_use ? static_cast<std::int32_t>(std::lrint(norm)) : never;
-        const double error = round(book.centers.data() + static_cast<std::int64_t>(k) * book.d, book.d,
-                                   in_use ? -scale_ : 0.0, values_.data() + k * length_);
-        most_error_ = std::max(most_error_, error);
-    }
-
-    // By how much two scores may be off, beside each other: by the rounding of points and of centres;
-    // and by that of single precision, whose labels are wanted.
-    void find_doubt(int d, const ShortPoints& points) {
-        const double error = most_error_ + short_limit * 0x1p-22;
-        const double rounding = 2.0 + 2.0 * points.most_error * (length_of_longest_ + error) +
-                                2.0 * (short_limit + points.most_error) * error;
-        const double single = (4.0 * d + 8.0) * 0x1p-24 * (half_norm_limit + short_limit * short_limit);
-        doubt = static_cast<std::int32_t>(std::ceil(rounding + single));
-    }
 
     // One centre, times a factor, filled up with zeros; by how much it is off.
     static double round(const float* from, int d, double factor, std::int16_t* to) {
@@ -177,9 +156,6 @@ private:
         return std::sqrt(sum_of_lanes<float>(error)) * (1.0 + d * 0x1p-23);
     }
 
-    float largest_half_ = 0;                         // of a square, at most
-    double scale_ = 1.0;                             // one over the unit
-    double length_of_longest_ = 0, most_error_ = 0;  // of centres, in units
     std::int64_t length_ = 0;
     std::vector<std::int16_t> values_;  // (K, length), in whole registers, with their signs turned
     std::vector<std::int32_t> half_norms_;
@@ -198,19 +174,16 @@ public:
     static bool pays(int d) { return has_short_products && d >= least_features && d <= most_features; }
 
     void set(const Codebook<float>& book, const ShortPoints& points) { centers_.set(book, points); }
-    void follow(const Codebook<float>& book, const ShortPoints& points, const std::vector<int>& moved) {
-        centers_.follow(book, points, moved);
-    }
 
-    // Calls visit(first, count, labels) for panels begin .. last, like for_nearest.
+    // Calls visit(first, count, labels) like for_nearest.
     template <bool hints, class Visit>
-    void for_labels(const Points<float>& points, std::int64_t begin, std::int64_t last,
-                    const ShortPoints& shorts, const Codebook<float>& book, const StopFlag& stop,
-                    Visit&& visit) {
+    void for_labels(const Points<float>& points, const ShortPoints& shorts, const Codebook<float>& book,
+                    const StopFlag& stop, Visit&& visit) {
         alignas(64) float labels[block * W];
-        for (std::int64_t first = begin; first < last; first += block) {
+        const std::int64_t n_panels = points.n_panels();
+        for (std::int64_t first = 0; first < n_panels; first += block) {
             if (first % 1024 == 0) stop.check();
-            const std::int64_t end = std::min(first + block, last);
+            const std::int64_t end = std::min(first + block, n_panels);
             n_doubtful_ = 0;
             for_groups<panels_at_once>(first, end, [&](std::int64_t p, auto R) {
                 nearest_of_panels<R(), hints>(shorts, book.K, p, p - first, labels);

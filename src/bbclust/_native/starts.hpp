@@ -287,7 +287,6 @@ void Starts<T>::begin(const Points<T>& points, double square, std::int64_t sampl
     points_ = points;
     keep_copies(points_, copies_);
     settings_ = settings;
-    settings_.in_parts = true;
     square_ = square;
     sample_size_ = sample_size;
     sampled_ = StartPolicy::points_per_sampled * sample_size <= points.n;

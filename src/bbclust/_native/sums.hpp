@@ -15,8 +15,7 @@ namespace bbclust {
 template <class T>
 class ClusterSums {
 public:
-    std::vector<std::int64_t> counts;   // (K,), points of positive weight
-    std::vector<std::uint8_t> touched;  // (K,), have sums changed since this was cleared?
+    std::vector<std::int64_t> counts;  // (K,), points of positive weight
 
     void clear(int K, int d) {
         K_ = K;
@@ -25,7 +24,6 @@ public:
         sums_.assign(static_cast<std::size_t>(K) * stride_, 0.0);
         mass_.assign(K, 0.0);
         counts.assign(K, 0);
-        touched.assign(K, 1);
     }
 
     const double* sum(int k) const { return sums_.data() + static_cast<std::int64_t>(k) * stride_; }
@@ -64,8 +62,6 @@ public:
         }
     }
 
-    void touch_all() { std::fill(touched.begin(), touched.end(), std::uint8_t(1)); }
-
     // A point leaves a cluster for another.
     void move(const Points<T>& points, std::int64_t i, int from, int to) {
         if (!(points.weights[i] > 0)) return;
@@ -80,7 +76,6 @@ public:
         mass_[to] += weight;
         --counts[from];
         ++counts[to];
-        touched[from] = touched[to] = 1;
     }
 
 private:

@@ -120,8 +120,7 @@ class BBC(CallbackSupport, FittedEnsemble):
         inertia wins. The reference partition uses 30, and on small tables goes on from there by
         moving centres elsewhere (:mod:`bbclust.stages.swaps`).
     max_iter : int, default=300
-        Lloyd iterations at most, in each of which the centres of a thousand points or more move
-        several times.
+        Lloyd iterations at most.
     tol : float, default=1e-4
         Lloyd stops when the centres move less, in squared distance relative to the variance. In
         replicas of large tables it goes on until a shift is small beside what resampling does.

@@ -203,14 +203,9 @@ def lloyd(
     *,
     max_iter: int = 300,
     tolerance: float = 0.0,
-    in_parts: bool = False,
 ) -> LloydRun:
-    """Weighted Lloyd iterations from given centres, with relocation of empty clusters.
-
-    In parts, as replicas have it: centres move after every few hundred points or more, so what has
-    been found counts for the rest of the iteration.
-    """
+    """Weighted Lloyd iterations from given centres, with relocation of empty clusters."""
     moved = np.array(centers, dtype=np.float64, order="C")
     labels = np.empty(len(points), dtype=np.int32)
-    inertia, n_iter = engine.lloyd(points, weights, moved, max_iter, tolerance, in_parts, labels)
+    inertia, n_iter = engine.lloyd(points, weights, moved, max_iter, tolerance, labels)
     return LloydRun(labels=labels, centers=moved, inertia=inertia, n_iter=n_iter)

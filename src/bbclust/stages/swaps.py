@@ -107,7 +107,7 @@ def _first_better(
         centers = best.centers.copy()
         centers[removed] = rows[row]
         # the kernel itself: on so few rows, all that surrounds it costs as much
-        inertia, n_iter = engine.lloyd(rows, weights, centers, max_iter, 0.0, False, labels)
+        inertia, n_iter = engine.lloyd(rows, weights, centers, max_iter, 0.0, labels)
         if inertia < below:
             return LloydRun(labels=labels, centers=centers, inertia=inertia, n_iter=n_iter)
     return None
