@@ -11,9 +11,10 @@ clusters. There are so many replicas that the stages ``seed_centers`` and ``lloy
 shortcut, take scikit-learn's place.
 
 Tables are numbered, and those below 1,000 were looked at when it was decided which runs are given
-up; so were the random shapes of seeds below 2,000.
+up; so were the random shapes of seeds below 2,000. By those of seed 2001 it was then decided that
+centres move once in an iteration.
 
-    python benchmarks/same_measure.py [--tables 96] [--first 1000] [--seed 2001] [--shapes 100]
+    python benchmarks/same_measure.py [--tables 96] [--first 1000] [--seed 2002] [--shapes 100]
         [--processes 2] [--json FILE]
 """
 
@@ -23,16 +24,14 @@ import argparse
 import json
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from random_shapes import nearest_distance
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
-from threadpoolctl import threadpool_limits
 
 from bbclust import BBC
 from bbclust._native import engine
@@ -202,9 +201,9 @@ def compare_on_table(case: Case, number: int) -> tuple[float, float, float]:
     return ours, exhaustive, float(model.mean_entropy_se_ * np.sqrt(case.n_replicas / 200))
 
 
-def compare(case: Case, numbers: range, pool: Executor) -> dict[str, Any]:
+def compare(case: Case, numbers: range, workers: Parallel) -> dict[str, Any]:
     """The same on each of several tables."""
-    several = pool.map(compare_on_table, [case] * len(numbers), numbers)
+    several = workers(delayed(compare_on_table)(case, number) for number in numbers)
     names = ("bbclust", "exhaustive", "monte carlo error")
     found = dict(zip(names, map(list, zip(*several, strict=True)), strict=True))
     return {
@@ -233,9 +232,9 @@ def compare_on_shape(shape: Shape) -> tuple[float, float]:
     return float(ours), float(exhaustive)
 
 
-def compare_shapes(seed: int, count: int, pool: Executor) -> dict[str, Any]:
+def compare_shapes(seed: int, count: int, workers: Parallel) -> dict[str, Any]:
     """The same on random shapes."""
-    several = pool.map(compare_on_shape, draw_shapes(seed, count))
+    several = workers(delayed(compare_on_shape)(shape) for shape in draw_shapes(seed, count))
     ours, exhaustive = map(list, zip(*several, strict=True))
     found = {"bbclust": ours, "exhaustive": exhaustive}
     return {"seed": seed, "tables_of_shape": TABLES_OF_SHAPE, "mean_entropy": found}
@@ -249,18 +248,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", type=int, default=96)
     parser.add_argument("--first", type=int, default=1000, help="number of the first table")
-    parser.add_argument("--seed", type=int, default=2001, help="of the random shapes")
+    parser.add_argument("--seed", type=int, default=2002, help="of the random shapes")
     parser.add_argument("--shapes", type=int, default=100)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--json", help="also write the figures to this file")
     arguments = parser.parse_args()
     numbers = range(arguments.first, arguments.first + arguments.tables)
-    pool = ProcessPoolExecutor(
-        arguments.processes, get_context("spawn"), threadpool_limits, initargs=(1,)
-    )
+    workers = Parallel(n_jobs=arguments.processes)
     found = []
     for case in CASES:
-        one = compare(case, numbers, pool)
+        one = compare(case, numbers, workers)
         ours, exhaustive, _ = (np.array(v) for v in one["mean_entropy"].values())
         difference, error = mean_and_error(ours - exhaustive)
         print(
@@ -270,8 +267,7 @@ def main() -> None:
             flush=True,
         )
         found.append(one)
-    drawn = compare_shapes(arguments.seed, arguments.shapes, pool)
-    pool.shutdown()
+    drawn = compare_shapes(arguments.seed, arguments.shapes, workers)
     ours, exhaustive = (np.array(v) for v in drawn["mean_entropy"].values())
     difference, error = mean_and_error((ours - exhaustive) / exhaustive)
     print(f"{arguments.shapes} random shapes: {difference:+.2%} (standard error {error:.2%})")
